@@ -1,0 +1,85 @@
+/*
+ * compat.h
+ *	  The differences between PostgreSQL 15, 16, 17 and 18 that matter here.
+ *
+ * One comment a shim, saying what changed and when.  No other file tests
+ * PG_VERSION_NUM.
+ */
+#ifndef STREAM_COMPAT_H
+#define STREAM_COMPAT_H
+
+#include "postgres.h"
+#include "access/transam.h"
+#include "storage/proc.h"
+#include "common/jsonapi.h"
+#include "mb/pg_wchar.h"
+#include "utils/wait_event.h"
+
+/* 16 moved the varlena macros out of postgres.h. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* 16 lets a semantic action of the JSON parser fail softly. */
+#if PG_VERSION_NUM >= 160000
+typedef JsonParseErrorType JsonActionResult;
+#define JSON_ACTION_DONE	return JSON_SUCCESS
+#else
+typedef void JsonActionResult;
+#define JSON_ACTION_DONE	return
+#endif
+
+/* 17 added the place where to put the lexer. */
+#if PG_VERSION_NUM >= 170000
+#define JsonLexer(json, len) \
+	makeJsonLexContextCstringLen(NULL, (json), (len), GetDatabaseEncoding(), true)
+#else
+#define JsonLexer(json, len) \
+	makeJsonLexContextCstringLen((char *) (json), (int) (len), GetDatabaseEncoding(), true)
+#endif
+
+/* 16 exports the functions themselves too; before, only their info records. */
+#if PG_VERSION_NUM < 160000
+#undef PG_FUNCTION_INFO_V1
+#define PG_FUNCTION_INFO_V1(funcname) \
+	extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
+	extern PGDLLEXPORT const Pg_finfo_record *CppConcat(pg_finfo_, funcname) (void); \
+	const Pg_finfo_record * \
+	CppConcat(pg_finfo_, funcname) (void) \
+	{ \
+		static const Pg_finfo_record info = {1}; \
+		return &info; \
+	} \
+	extern int	no_such_variable
+#endif
+
+/* 16 renamed pgprocno's uses; 17 made it the macro GetNumberFromPGProc. */
+#if PG_VERSION_NUM >= 170000
+#define MyProcNo()		MyProcNumber
+#else
+#define MyProcNo()		(MyProc->pgprocno)
+#endif
+
+/* 17 moved the shared transaction counters behind TransamVariables. */
+#if PG_VERSION_NUM >= 170000
+#define SharedNextXid()	(TransamVariables->nextXid)
+#else
+#define SharedNextXid()	(ShmemVariableCache->nextXid)
+#endif
+
+/* 17 lets extensions name their wait events; before, all are "Extension". */
+#if PG_VERSION_NUM >= 170000
+#define NamedWaitEvent(name)	WaitEventExtensionNew(name)
+#else
+#define NamedWaitEvent(name)	((uint32) PG_WAIT_EXTENSION)
+#endif
+
+/* 16 replaced the per-kind aclcheck functions by object_aclcheck. */
+#if PG_VERSION_NUM >= 160000
+#include "catalog/pg_namespace.h"
+#define NamespaceAclCheck(nsp, role, mode)	object_aclcheck(NamespaceRelationId, nsp, role, mode)
+#else
+#define NamespaceAclCheck(nsp, role, mode)	pg_namespace_aclcheck(nsp, role, mode)
+#endif
+
+#endif							/* STREAM_COMPAT_H */

@@ -1,0 +1,38 @@
+-- Tables: the durable form of streams.  Written and read by the library only.
+
+CREATE TYPE stream.role;
+CREATE FUNCTION stream.role_in(cstring) RETURNS stream.role
+    AS 'MODULE_PATHNAME', 'stream_role_in' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION stream.role_out(stream.role) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'stream_role_out' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE TYPE stream.role (
+    INPUT = stream.role_in, OUTPUT = stream.role_out,
+    INTERNALLENGTH = 4, PASSEDBYVALUE, ALIGNMENT = int4
+);
+COMMENT ON TYPE stream.role IS 'a role in the tables of the extension: its oid inside, its name outside';
+
+CREATE SEQUENCE stream.stream_id AS bigint;
+
+CREATE TABLE stream.catalog (
+    id bigint PRIMARY KEY,
+    name text COLLATE "C" NOT NULL,
+    owner stream.role NOT NULL,
+    node_max_bytes integer NOT NULL,
+    node_max_entries integer NOT NULL
+);
+COMMENT ON TABLE stream.catalog IS 'streams of this database; not to be written by hand';
+
+-- num and crc are NULL in the pieces of a large change set.
+CREATE TABLE stream.journal_0 (
+    num bigint,
+    piece_set bigint NOT NULL,
+    piece integer NOT NULL,
+    crc integer,
+    bytes bytea NOT NULL
+) WITH (autovacuum_enabled = false);
+ALTER TABLE stream.journal_0 ALTER COLUMN bytes SET STORAGE PLAIN;
+COMMENT ON TABLE stream.journal_0 IS 'change sets of committed transactions; not to be written by hand';
+
+SELECT pg_catalog.pg_extension_config_dump('stream.stream_id', '');
+SELECT pg_catalog.pg_extension_config_dump('stream.catalog', '');
+SELECT pg_catalog.pg_extension_config_dump('stream.journal_0', '');

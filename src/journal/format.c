@@ -1,0 +1,141 @@
+/*
+ * format.c
+ *	  The bytes of a transaction in the journal.
+ *
+ * Little endian throughout, no padding:
+ *
+ *	payload:	format u8 = 1 | number of streams u32 | set ...
+ *	set:		stream id i64 | chunks u32 | deletions u32 | trim-to id
+ *				| chunk ... | deleted id ...
+ *	chunk:		first id | bytes u32 | new-run u8 | listpack (engine/node.h)
+ *	id:			ms u64 | seq u64			trim-to 0-0: no trim
+ *
+ * Reading trusts nothing: every length is checked against what is left, and
+ * a chunk's listpack goes through node_validate.
+ */
+#include "postgres.h"
+
+#include "journal/journal.h"
+
+static void
+put_u32(PayloadSink *sink, uint32 v)
+{
+	uint8		b[4];
+
+	for (int i = 0; i < 4; i++)
+		b[i] = (uint8) (v >> (8 * i));
+	sink->put(sink, b, 4);
+}
+
+static void
+put_u64(PayloadSink *sink, uint64 v)
+{
+	uint8		b[8];
+
+	for (int i = 0; i < 8; i++)
+		b[i] = (uint8) (v >> (8 * i));
+	sink->put(sink, b, 8);
+}
+
+static void
+put_u8(PayloadSink *sink, uint8 v)
+{
+	sink->put(sink, &v, 1);
+}
+
+void
+payload_put_id(PayloadSink *sink, StreamId id)
+{
+	put_u64(sink, id.ms);
+	put_u64(sink, id.seq);
+}
+
+void
+payload_put_head(PayloadSink *sink, uint32 nstreams)
+{
+	put_u8(sink, JOURNAL_FORMAT);
+	put_u32(sink, nstreams);
+}
+
+void
+payload_put_set(PayloadSink *sink, const StreamSet *set)
+{
+	put_u64(sink, (uint64) set->stream_id);
+	put_u32(sink, set->nchunks);
+	put_u32(sink, set->ndels);
+	payload_put_id(sink, set->trim_to);
+}
+
+void
+payload_put_chunk(PayloadSink *sink, const ChunkHead *head, const uint8 *lp)
+{
+	payload_put_id(sink, head->first);
+	put_u32(sink, head->bytes);
+	put_u8(sink, head->new_run ? 1 : 0);
+	sink->put(sink, lp, head->bytes);
+}
+
+/* --- reading --- */
+
+static bool
+get_uint(PayloadReader *r, int bytes, uint64 *v)
+{
+	if (r->end - r->p < bytes)
+		return false;
+	*v = 0;
+	for (int i = 0; i < bytes; i++)
+		*v |= (uint64) r->p[i] << (8 * i);
+	r->p += bytes;
+	return true;
+}
+
+bool
+payload_get_id(PayloadReader *r, StreamId *id)
+{
+	return get_uint(r, 8, &id->ms) && get_uint(r, 8, &id->seq);
+}
+
+bool
+payload_get_head(PayloadReader *r, uint32 *nstreams)
+{
+	uint64		format;
+	uint64		n;
+
+	if (!get_uint(r, 1, &format) || format != JOURNAL_FORMAT || !get_uint(r, 4, &n))
+		return false;
+	*nstreams = (uint32) n;
+	return true;
+}
+
+bool
+payload_get_set(PayloadReader *r, StreamSet *set)
+{
+	uint64		id;
+	uint64		nchunks;
+	uint64		ndels;
+
+	if (!get_uint(r, 8, &id) || !get_uint(r, 4, &nchunks) || !get_uint(r, 4, &ndels) ||
+		!payload_get_id(r, &set->trim_to))
+		return false;
+	set->stream_id = (int64) id;
+	set->nchunks = (uint32) nchunks;
+	set->ndels = (uint32) ndels;
+	return true;
+}
+
+bool
+payload_get_chunk(PayloadReader *r, ChunkHead *head, const uint8 **lp)
+{
+	uint64		bytes;
+	uint64		new_run;
+
+	if (!payload_get_id(r, &head->first) || !get_uint(r, 4, &bytes) || !get_uint(r, 1, &new_run) ||
+		new_run > 1 || (uint64) (r->end - r->p) < bytes)
+		return false;
+	head->bytes = (uint32) bytes;
+	head->new_run = new_run == 1;
+	*lp = r->p;
+	r->p += bytes;
+	return node_validate(*lp, head->bytes, head->first) &&
+		node_dead(*lp) == 0 && node_live(*lp) > 0;
+}

@@ -1,0 +1,144 @@
+/*
+ * tables.c
+ *	  The extension's tables: finding them, and the rows of the catalog.
+ *
+ * The oids are remembered until a relcache invalidation names the catalog
+ * (DROP EXTENSION) or everything.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "commands/sequence.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+
+#include "journal/journal.h"
+#include "journal/rows.h"
+
+static struct
+{
+	bool		valid;
+	Oid			schema;
+	Oid			catalog;
+	Oid			journal;
+	Oid			sequence;
+} tables;
+
+static void
+forget(Datum arg, Oid relid)
+{
+	if (relid == InvalidOid || relid == tables.catalog)
+		tables.valid = false;
+}
+
+void
+strm_tables_init(void)
+{
+	CacheRegisterRelcacheCallback(forget, (Datum) 0);
+}
+
+static Oid
+table_oid(Oid schema, const char *name)
+{
+	Oid			oid = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"stream.%s\" is missing", name),
+				 errhint("Install the extension with CREATE EXTENSION stream.")));
+	return oid;
+}
+
+static void
+look_up(void)
+{
+	Oid			schema;
+
+	if (tables.valid)
+		return;
+	schema = get_namespace_oid("stream", true);
+	tables.catalog = table_oid(schema, "catalog");
+	tables.journal = table_oid(schema, "journal_0");
+	tables.sequence = table_oid(schema, "stream_id");
+	tables.schema = schema;
+	tables.valid = true;
+}
+
+Oid
+strm_schema_oid(void)
+{
+	look_up();
+	return tables.schema;
+}
+
+Oid
+strm_catalog_oid(void)
+{
+	look_up();
+	return tables.catalog;
+}
+
+Oid
+strm_journal_oid(void)
+{
+	look_up();
+	return tables.journal;
+}
+
+int64
+strm_next_stream_id(void)
+{
+	look_up();
+	return nextval_internal(tables.sequence, false);
+}
+
+void
+strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
+					uint32 node_max_bytes, uint32 node_max_entries)
+{
+	Relation	rel = table_open(strm_catalog_oid(), RowExclusiveLock);
+	Datum		values[Natts_catalog];
+	bool		nulls[Natts_catalog] = {false};
+	HeapTuple	tuple;
+
+	values[Anum_catalog_id - 1] = Int64GetDatum(id);
+	values[Anum_catalog_name - 1] = PointerGetDatum(cstring_to_text_with_len(name, len));
+	values[Anum_catalog_owner - 1] = ObjectIdGetDatum(owner);
+	values[Anum_catalog_node_max_bytes - 1] = Int32GetDatum((int32) node_max_bytes);
+	values[Anum_catalog_node_max_entries - 1] = Int32GetDatum((int32) node_max_entries);
+	tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
+	CatalogTupleInsert(rel, tuple);
+	heap_freetuple(tuple);
+	table_close(rel, NoLock);
+}
+
+void
+strm_catalog_delete(int64 id)
+{
+	Relation	rel = table_open(strm_catalog_oid(), RowExclusiveLock);
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	Snapshot	snapshot;
+
+	/* what the transaction itself has just inserted must be found too */
+	CommandCounterIncrement();
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	ScanKeyInit(&key, Anum_catalog_id, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
+	scan = systable_beginscan(rel, RelationGetPrimaryKeyIndex(rel), true, snapshot, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		CatalogTupleDelete(rel, &tuple->t_self);
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(rel, NoLock);
+}

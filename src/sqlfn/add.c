@@ -1,0 +1,193 @@
+/*
+ * add.c
+ *	  xadd, xadd_many: Redis' XADD.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "sqlfn/sqlfn.h"
+
+/* 0-0 is below every id; said before a stream is made for it. */
+static void
+check_pos(const StreamPos *pos)
+{
+	switch (pos->kind)
+	{
+		case POS_ID:
+		case POS_MS:
+			if (pos->exclusive)
+				streampos_refuse(pos, "the id of a new entry");
+			if (sid_is_zero(pos->id))
+				ereport(ERROR,
+						(errcode(MAKE_SQLSTATE('S', 'T', '0', '0', '1')),
+						 errmsg("the id of an entry must be greater than 0-0")));
+			break;
+		case POS_TIME:
+		case POS_AUTO:
+		case POS_MS_AUTO:
+			break;
+		default:
+			streampos_refuse(pos, "the id of a new entry");
+	}
+}
+
+static bool
+add_one(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fields,
+		const TrimSpec *trim, StreamId *id)
+{
+	Target		t;
+
+	if (!strm_open_add(db, key.name, key.len, mkstream, &t))
+		return false;
+	*id = strm_add(&t, pos, fields);
+	if (trim != NULL)
+		(void) strm_trim(&t, trim, false);
+	return true;
+}
+
+/*
+ * xadd(key, fields, id, mkstream, maxlen, minid, approx, trim_limit, refs)
+ *
+ * Result: the entry's id; NULL if the stream is missing and not to be made.
+ * ST001 (id not greater), 54000 (no ids left), 22023, 42501, 53200.
+ */
+PG_FUNCTION_INFO_V1(stream_xadd);
+Datum
+stream_xadd(PG_FUNCTION_ARGS)
+{
+	static const StreamPos automatic = {.kind = POS_AUTO};
+	Db		   *db = strm_use("xadd()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	const StreamPos *pos = PG_ARGISNULL(2) ? &automatic : PG_GETARG_STREAMPOS(2);
+	TrimSpec	trim;
+	bool		trims;
+	StreamId	id;
+
+	arg_not_null(fcinfo, 1, "fields");
+	check_pos(pos);
+	trims = arg_trim(fcinfo, 4, 7, 8, &trim);
+	if (!add_one(db, key, arg_bool(fcinfo, 3, true), pos,
+				 streamfields_lp(PG_GETARG_STREAMFIELDS(1)), trims ? &trim : NULL, &id))
+		PG_RETURN_NULL();
+	PG_RETURN_STREAMID(id);
+}
+
+/*
+ * xadd(key, at, fields): at a time, as the id `ms-*`.
+ */
+PG_FUNCTION_INFO_V1(stream_xadd_at);
+Datum
+stream_xadd_at(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xadd()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	StreamPos	pos = {.kind = POS_TIME};
+	StreamId	id;
+
+	arg_not_null(fcinfo, 1, "at");
+	arg_not_null(fcinfo, 2, "fields");
+	pos.id.ms = ms_from_timestamptz(PG_GETARG_TIMESTAMPTZ(1));
+	(void) add_one(db, key, true, &pos, streamfields_lp(PG_GETARG_STREAMFIELDS(2)), NULL, &id);
+	PG_RETURN_STREAMID(id);
+}
+
+static void
+add_text(FieldsBuilder *b, text *t)
+{
+	fields_add(b, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+}
+
+/*
+ * xadd(key, id, field, value, VARIADIC more): the pairs form.
+ */
+PG_FUNCTION_INFO_V1(stream_xadd_pairs);
+Datum
+stream_xadd_pairs(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xadd()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	StreamPos  *pos;
+	FieldsBuilder b;
+	StreamId	id;
+
+	arg_not_null(fcinfo, 1, "id");
+	arg_not_null(fcinfo, 2, "field");
+	arg_not_null(fcinfo, 3, "value");
+	pos = PG_GETARG_STREAMPOS(1);
+	check_pos(pos);
+	fields_begin(&b);
+	add_text(&b, PG_GETARG_TEXT_PP(2));
+	add_text(&b, PG_GETARG_TEXT_PP(3));
+	if (!PG_ARGISNULL(4))
+	{
+		Datum	   *more;
+		int			n = arg_array(fcinfo, 4, "more", &more, NULL);
+
+		if (n % 2 != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("fields and values must come in pairs"),
+					 errdetail("The last field has no value.")));
+		for (int i = 0; i < n; i++)
+			add_text(&b, DatumGetTextPP(more[i]));
+	}
+	(void) add_one(db, key, true, pos, streamfields_lp(fields_end(&b)), NULL, &id);
+	PG_RETURN_STREAMID(id);
+}
+
+/*
+ * xadd_many(key, entries, ids, mkstream, maxlen, minid, approx, refs, trim_limit)
+ *
+ * Result: the ids in the order of the entries; nothing if the stream is
+ * missing and not to be made.  A NULL among the ids has one chosen.  The trim
+ * comes after the last entry.
+ */
+PG_FUNCTION_INFO_V1(stream_xadd_many);
+Datum
+stream_xadd_many(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xadd_many()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool		mkstream = arg_bool(fcinfo, 3, true);
+	Datum	   *entries;
+	Datum	   *ids = NULL;
+	bool	   *id_nulls = NULL;
+	int			n = arg_array(fcinfo, 1, "entries", &entries, NULL);
+	TrimSpec	trim;
+	bool		trims = arg_trim(fcinfo, 4, 8, 7, &trim);
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (!PG_ARGISNULL(2))
+	{
+		int			nids = arg_array(fcinfo, 2, "ids", &ids, &id_nulls);
+
+		if (nids != n)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("as many ids as entries are needed"),
+					 errdetail("There are %d entries and %d ids.", n, nids)));
+	}
+	for (int i = 0; i < n; i++)
+	{
+		StreamPos	pos = {.kind = POS_AUTO};
+		StreamId	id;
+		Datum		value;
+		bool		isnull = false;
+
+		CHECK_FOR_INTERRUPTS();
+		if (ids != NULL && !id_nulls[i])
+		{
+			pos.kind = POS_ID;
+			pos.id = *DatumGetStreamIdP(ids[i]);
+		}
+		check_pos(&pos);
+		if (!add_one(db, key, mkstream, &pos, streamfields_lp(DatumGetStreamFieldsP(entries[i])),
+					 trims && i == n - 1 ? &trim : NULL, &id))
+			break;
+		value = PointerGetDatum(&id);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &isnull);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,165 @@
+/*
+ * admin.c
+ *	  xcreate, xdrop, xinfo_stream.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+
+#include "sqlfn/sqlfn.h"
+
+/*
+ * xcreate(key, if_not_exists): an empty stream.  False if it was there and
+ * that was allowed, else 42710.
+ */
+PG_FUNCTION_INFO_V1(stream_xcreate);
+Datum
+stream_xcreate(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xcreate()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	bool		made = strm_make(db, key.name, key.len);
+
+	if (!made && !arg_bool(fcinfo, 1, false))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("stream \"%.*s\" already exists", (int) key.len, key.name)));
+	PG_RETURN_BOOL(made);
+}
+
+/*
+ * xdrop(key): DEL.  False if it was not there.
+ */
+PG_FUNCTION_INFO_V1(stream_xdrop);
+Datum
+stream_xdrop(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xdrop()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+
+	PG_RETURN_BOOL(strm_drop(db, key.name, key.len));
+}
+
+/* --- XINFO STREAM --- */
+
+static void
+push_key(JsonbParseState **state, const char *key)
+{
+	JsonbValue	v = {.type = jbvString};
+
+	v.val.string.val = unconstify(char *, key);
+	v.val.string.len = strlen(key);
+	(void) pushJsonbValue(state, WJB_KEY, &v);
+}
+
+static void
+push_text(JsonbParseState **state, JsonbIteratorToken tok, const char *s, int len)
+{
+	JsonbValue	v = {.type = jbvString};
+
+	v.val.string.val = unconstify(char *, s);
+	v.val.string.len = len;
+	(void) pushJsonbValue(state, tok, &v);
+}
+
+static void
+push_number(JsonbParseState **state, const char *key, uint64 n)
+{
+	JsonbValue	v = {.type = jbvNumeric};
+
+	push_key(state, key);
+	v.val.numeric = int64_to_numeric((int64) n);
+	(void) pushJsonbValue(state, WJB_VALUE, &v);
+}
+
+static void
+push_id(JsonbParseState **state, const char *key, StreamId id)
+{
+	char	   *s = psprintf(UINT64_FORMAT "-" UINT64_FORMAT, id.ms, id.seq);
+
+	push_key(state, key);
+	push_text(state, WJB_VALUE, s, strlen(s));
+}
+
+/* [id, [name, value, ...]], or null. */
+static void
+push_entry(JsonbParseState **state, const char *key, Target *t, StreamId hi, bool last)
+{
+	Reader	   *r = reader_open(t, STREAMID_MIN, hi, last, 1);
+	NodeEntry	e;
+
+	push_key(state, key);
+	if (!reader_next(r, &e))
+	{
+		JsonbValue	null = {.type = jbvNull};
+
+		(void) pushJsonbValue(state, WJB_VALUE, &null);
+	}
+	else
+	{
+		StreamFields *f = entry_fields(&e);
+		char	   *s = psprintf(UINT64_FORMAT "-" UINT64_FORMAT, e.id.ms, e.id.seq);
+		bool		is_name = true;
+
+		(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+		push_text(state, WJB_ELEM, s, strlen(s));
+		(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+		for (const uint8 *p = lp_first(streamfields_lp(f)); !lp_at_end(p); p = lp_next(p))
+		{
+			text	   *shown = streamfields_show(p, is_name);
+
+			push_text(state, WJB_ELEM, VARDATA_ANY(shown), VARSIZE_ANY_EXHDR(shown));
+			is_name = !is_name;
+		}
+		(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
+		(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	}
+	reader_close(r);
+}
+
+/* Id of the first entry seen, 0-0 if there is none. */
+static StreamId
+first_id(Target *t)
+{
+	Reader	   *r = reader_open(t, STREAMID_MIN, STREAMID_MAX, false, 1);
+	NodeEntry	e;
+	StreamId	id = reader_next(r, &e) ? e.id : STREAMID_MIN;
+
+	reader_close(r);
+	return id;
+}
+
+/*
+ * xinfo_stream(key): XINFO STREAM, without what belongs to groups and to
+ * idempotent producers.  42704 if the stream is missing.
+ */
+PG_FUNCTION_INFO_V1(stream_xinfo_stream);
+Datum
+stream_xinfo_stream(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xinfo_stream()", false);
+	KeyArg		key = arg_key(fcinfo, 0);
+	JsonbParseState *state = NULL;
+	Target		t;
+	View		v;
+
+	if (!strm_open_read(db, key.name, key.len, &t) || !view_take(&t, &v))
+		strm_raise_missing(key.name, key.len);
+	(void) pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_number(&state, "length", v.length);
+	push_number(&state, "radix-tree-keys", v.nodes);
+	push_number(&state, "radix-tree-nodes", v.rax_nodes);
+	push_id(&state, "last-generated-id", v.last_id);
+	push_id(&state, "max-deleted-entry-id", v.max_deleted_id);
+	push_number(&state, "entries-added", v.entries_added);
+	push_id(&state, "recorded-first-entry-id", first_id(&t));
+	push_number(&state, "groups", 0);
+	push_number(&state, "node-max-bytes", v.node_max_bytes);
+	push_number(&state, "node-max-entries", v.node_max_entries);
+	push_entry(&state, "first-entry", &t, STREAMID_MAX, false);
+	push_entry(&state, "last-entry", &t, STREAMID_MAX, true);
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}

@@ -1,0 +1,200 @@
+/*
+ * args.c
+ *	  Reading arguments, building rows.
+ */
+#include "postgres.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "sqlfn/sqlfn.h"
+
+void
+arg_not_null(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument \"%s\" must not be null", name)));
+}
+
+KeyArg
+key_from_text(text *t)
+{
+	KeyArg		k = {VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
+
+	if (k.len > STREAM_NAME_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("name of a stream is too long"),
+				 errdetail("It has %u bytes, the most are %d.", k.len, STREAM_NAME_MAX)));
+	return k;
+}
+
+KeyArg
+arg_key(FunctionCallInfo fcinfo, int n)
+{
+	arg_not_null(fcinfo, n, "key");
+	return key_from_text(PG_GETARG_TEXT_PP(n));
+}
+
+int64
+arg_int64(FunctionCallInfo fcinfo, int n, int64 null_value)
+{
+	return PG_ARGISNULL(n) ? null_value : PG_GETARG_INT64(n);
+}
+
+bool
+arg_bool(FunctionCallInfo fcinfo, int n, bool null_value)
+{
+	return PG_ARGISNULL(n) ? null_value : PG_GETARG_BOOL(n);
+}
+
+static void
+bad_option(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s", message),
+			 hint ? errhint("%s", hint) : 0));
+}
+
+/* Without groups no entry is referenced, so that the three mean the same. */
+static void
+check_refs(FunctionCallInfo fcinfo, int n)
+{
+	char	   *refs = PG_ARGISNULL(n) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(n));
+
+	if (refs != NULL && pg_strcasecmp(refs, "KEEPREF") != 0 &&
+		pg_strcasecmp(refs, "DELREF") != 0 && pg_strcasecmp(refs, "ACKED") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("refs \"%s\" is unknown", refs),
+				 errhint("It is one of KEEPREF, DELREF and ACKED.")));
+}
+
+bool
+arg_trim(FunctionCallInfo fcinfo, int n, int limit_arg, int refs_arg, TrimSpec *spec)
+{
+	int64		maxlen = arg_int64(fcinfo, n, 0);
+	int64		limit = arg_int64(fcinfo, limit_arg, 0);
+
+	memset(spec, 0, sizeof(*spec));
+	spec->by_len = !PG_ARGISNULL(n);
+	spec->by_id = !PG_ARGISNULL(n + 1);
+	spec->approx = arg_bool(fcinfo, n + 2, false);
+	check_refs(fcinfo, refs_arg);
+
+	if (spec->by_len && spec->by_id)
+		bad_option("maxlen and minid cannot be used together", NULL);
+	if (maxlen < 0)
+		bad_option("maxlen must not be negative", NULL);
+	if (limit < 0)
+		bad_option("trim_limit must not be negative", NULL);
+	if (!PG_ARGISNULL(limit_arg) && limit > 0 && !spec->by_len && !spec->by_id)
+		bad_option("trim_limit cannot be used without maxlen or minid", NULL);
+	if (!PG_ARGISNULL(limit_arg) && !spec->approx)
+		bad_option("trim_limit cannot be used in an exact trim", "Add approx => true.");
+	if (!spec->by_len && !spec->by_id)
+		return false;
+
+	spec->maxlen = (uint64) maxlen;
+	if (spec->by_id)
+		spec->minid = streampos_id(PG_GETARG_STREAMPOS(n + 1), "minid");
+	/* Redis' default limit of an approximate trim: a hundred nodes */
+	if (!PG_ARGISNULL(limit_arg))
+		spec->limit = (uint64) limit;
+	else if (spec->approx)
+		spec->limit = strm_node_max_entries > 0 ? Min((uint64) strm_node_max_entries * 100, 1000000) : 10000;
+	return true;
+}
+
+int64
+arg_duration(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	Interval   *span;
+	double		ms;
+
+	if (PG_ARGISNULL(n))
+		return -1;
+	span = PG_GETARG_INTERVAL_P(n);
+	ms = span->time / 1000.0 + ((double) span->day + 30.0 * span->month) * 86400000.0;
+	if (ms < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be negative", name)));
+	return ms > 1e15 ? (int64) 1e15 : (int64) ms;
+}
+
+int
+arg_array(FunctionCallInfo fcinfo, int n, const char *name, Datum **elems, bool **nulls)
+{
+	ArrayType  *array;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	bool	   *isnull;
+	int			count;
+
+	arg_not_null(fcinfo, n, name);
+	array = PG_GETARG_ARRAYTYPE_P(n);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, elems, &isnull, &count);
+	for (int i = 0; nulls == NULL && i < count; i++)
+		if (isnull[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("an element of \"%s\" must not be null", name)));
+	if (nulls != NULL)
+		*nulls = isnull;
+	return count;
+}
+
+/* --- rows --- */
+
+void
+rows_begin(FunctionCallInfo fcinfo, RowSink *sink, bool with_key)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	sink->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	sink->with_key = with_key;
+	sink->key = (Datum) 0;
+	sink->cap = 8 * 1024;
+	sink->buf = palloc(sink->cap);
+}
+
+void
+rows_put(RowSink *sink, const NodeEntry *e)
+{
+	Size		size = VARHDRSZ + node_fields_size(e);
+	StreamId	id = e->id;
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+	int			n = 0;
+
+	if (size > sink->cap)
+	{
+		pfree(sink->buf);
+		sink->cap = size;
+		sink->buf = palloc_extended(size, MCXT_ALLOC_HUGE);
+	}
+	SET_VARSIZE(sink->buf, size);
+	node_fields_write(e, (uint8 *) VARDATA(sink->buf));
+
+	if (sink->with_key)
+		values[n++] = sink->key;
+	values[n++] = PointerGetDatum(&id);
+	values[n++] = PointerGetDatum(sink->buf);
+	tuplestore_putvalues(sink->rsinfo->setResult, sink->rsinfo->setDesc, values, nulls);
+}
+
+StreamFields *
+entry_fields(const NodeEntry *e)
+{
+	StreamFields *f = streamfields_alloc(node_fields_size(e));
+
+	node_fields_write(e, (uint8 *) streamfields_lp(f));
+	return f;
+}

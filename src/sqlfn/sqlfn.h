@@ -1,0 +1,66 @@
+/*
+ * sqlfn.h
+ *	  What the SQL functions share: reading arguments, building rows.
+ *
+ * The functions parse their arguments, call the transaction layer and build
+ * results; they know nothing of locks or shared memory.
+ */
+#ifndef STREAM_SQLFN_H
+#define STREAM_SQLFN_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+
+#include "types/streamfields.h"
+#include "types/streamid.h"
+#include "types/streamids.h"
+#include "types/streampos.h"
+#include "xact/xact.h"
+
+/* A stream's name as an argument: not NULL (22004), not too long (42622). */
+typedef struct KeyArg
+{
+	const char *name;
+	uint32		len;
+} KeyArg;
+
+extern KeyArg arg_key(FunctionCallInfo fcinfo, int n);
+extern KeyArg key_from_text(text *t);
+
+/* An argument that must not be NULL (22004: names it). */
+extern void arg_not_null(FunctionCallInfo fcinfo, int n, const char *name);
+
+/* A bigint or boolean argument with a default for NULL. */
+extern int64 arg_int64(FunctionCallInfo fcinfo, int n, int64 null_value);
+extern bool arg_bool(FunctionCallInfo fcinfo, int n, bool null_value);
+
+/* maxlen, minid, approx from argument n on, trim_limit and refs where said;
+ * false: no trim asked for.  22023 for what does not go together. */
+extern bool arg_trim(FunctionCallInfo fcinfo, int n, int limit, int refs, TrimSpec *spec);
+
+/* A duration in milliseconds; negative is refused (22023).  -1 for NULL. */
+extern int64 arg_duration(FunctionCallInfo fcinfo, int n, const char *name);
+
+/* Rows (id, fields) or (key, id, fields) into the function's tuplestore. */
+typedef struct RowSink
+{
+	ReturnSetInfo *rsinfo;
+	bool		with_key;
+	Datum		key;
+	char	   *buf;			/* reused for the fields */
+	Size		cap;
+} RowSink;
+
+extern void rows_begin(FunctionCallInfo fcinfo, RowSink *sink, bool with_key);
+extern void rows_put(RowSink *sink, const NodeEntry *e);
+
+/* The fields of an entry as a value of their own. */
+extern StreamFields *entry_fields(const NodeEntry *e);
+
+/* Elements of an array argument of any type; NULL elements are refused
+ * (22004, naming the argument) unless nulls is given. */
+extern int arg_array(FunctionCallInfo fcinfo, int n, const char *name, Datum **elems, bool **nulls);
+
+#endif							/* STREAM_SQLFN_H */

@@ -1,0 +1,211 @@
+/*
+ * views.c
+ *	  The rows behind the views stream.streams and stream.activity.
+ *
+ * Each stream is locked shared for a moment to copy what its row shows; no
+ * entry is looked at.  Streams the caller may not read are left out, unless
+ * he is a member of pg_monitor.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/snapmgr.h"
+
+#include "sqlfn/sqlfn.h"
+
+/* Call fn, the lock held shared, for each live stream the caller may see. */
+static void
+each_stream(Db *db, void (*visit) (SharedStream *ss, void *arg), void (*emit) (void *arg), void *arg)
+{
+	StreamRef  *refs;
+	int			n = strm_registry_list(db, &refs);
+	bool		monitor = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	Snapshot	snap = GetActiveSnapshot();
+
+	for (int i = 0; i < n; i++)
+	{
+		SharedStream *ss = refs[i].ss;
+		bool		live;
+		Oid			owner;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!strm_look(ss, refs[i].id, LW_SHARED, snap))
+			continue;
+		live = ss->state == SS_LIVE;
+		owner = ss->owner;
+		strm_unlock(ss);
+		if (!live || !(monitor || strm_may_read(GetUserId(), owner)))
+			continue;
+		if (!strm_lock(ss, refs[i].id, LW_SHARED))
+			continue;
+		visit(ss, arg);
+		strm_unlock(ss);
+		emit(arg);
+	}
+}
+
+static Datum
+text_datum(const char *s, uint32 len)
+{
+	return PointerGetDatum(cstring_to_text_with_len(s, len));
+}
+
+/* --- stream.streams --- */
+
+typedef struct StreamRow
+{
+	ReturnSetInfo *rsinfo;
+	char		name[STREAM_NAME_MAX];
+	uint32		len;
+	int64		id;
+	Oid			owner;
+	Stream		stream;
+} StreamRow;
+
+static void
+stream_visit(SharedStream *ss, void *arg)
+{
+	StreamRow  *row = arg;
+
+	memcpy(row->name, STRM_PTR(char, ss->name), ss->name_len);
+	row->len = ss->name_len;
+	row->id = ss->id;
+	row->owner = ss->owner;
+	row->stream = ss->stream;
+}
+
+static void
+stream_emit(void *arg)
+{
+	StreamRow  *row = arg;
+	Stream	   *s = &row->stream;
+	Datum		values[] = {
+		text_datum(row->name, row->len),
+		ObjectIdGetDatum(row->owner),
+		Int64GetDatum((int64) s->length),
+		PointerGetDatum(&s->first_id),
+		PointerGetDatum(&s->last_id),
+		PointerGetDatum(&s->max_deleted_id),
+		Int64GetDatum((int64) s->entries_added),
+		Int64GetDatum((int64) s->nodes.nkeys),
+		Int64GetDatum((int64) s->bytes),
+		Int32GetDatum((int32) s->node_max_bytes),
+		Int32GetDatum((int32) s->node_max_entries),
+		Int64GetDatum((int64) s->applied),
+		Int64GetDatum(row->id)
+	};
+	bool		nulls[lengthof(values)] = {false};
+
+	nulls[3] = sid_is_zero(s->first_id);
+	tuplestore_putvalues(row->rsinfo->setResult, row->rsinfo->setDesc, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(stream_streams_rows);
+Datum
+stream_streams_rows(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("view stream.streams", false);
+	StreamRow	row;
+
+	InitMaterializedSRF(fcinfo, 0);
+	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	each_stream(db, stream_visit, stream_emit, &row);
+	return (Datum) 0;
+}
+
+/* --- stream.activity --- */
+
+typedef struct Actor
+{
+	bool		waits;
+	int			pid;
+	TransactionId xid;
+	bool		committing;
+	uint64		reserved;
+	StreamId	min_id;
+	uint64		deleting;
+	StreamId	trim_to;
+	bool		dropping;
+} Actor;
+
+typedef struct ActivityRows
+{
+	ReturnSetInfo *rsinfo;
+	char		name[STREAM_NAME_MAX];
+	uint32		len;
+	Actor	   *actors;			/* room for every process twice */
+	int			cap;
+	int			n;
+} ActivityRows;
+
+static void
+activity_visit(SharedStream *ss, void *arg)
+{
+	ActivityRows *rows = arg;
+
+	memcpy(rows->name, STRM_PTR(char, ss->name), ss->name_len);
+	rows->len = ss->name_len;
+	rows->n = 0;
+	for (EngHandle h = ss->parts; h != 0 && rows->n < rows->cap; h = STRM_PTR(Part, h)->next)
+	{
+		Part	   *p = STRM_PTR(Part, h);
+
+		rows->actors[rows->n++] = (Actor) {
+			.pid = p->pid, .xid = p->xid, .committing = p->numbered, .reserved = p->reserved,
+			.min_id = p->min_id, .deleting = p->ndeleting, .trim_to = p->trim_to,
+			.dropping = p->dropping
+		};
+	}
+	for (EngHandle h = ss->waiters; h != 0 && rows->n < rows->cap; h = STRM_PTR(WaitLink, h)->next)
+		rows->actors[rows->n++] = (Actor) {.waits = true, .pid = STRM_PTR(WaitLink, h)->pid};
+}
+
+static const char *
+actor_state(const Actor *a)
+{
+	return a->waits ? "waiting" : a->committing ? "committing" : a->dropping ? "dropping" : "open";
+}
+
+static void
+activity_emit(void *arg)
+{
+	ActivityRows *rows = arg;
+
+	for (int i = 0; i < rows->n; i++)
+	{
+		Actor	   *a = &rows->actors[i];
+		Datum		values[] = {
+			text_datum(rows->name, rows->len),
+			CStringGetTextDatum(actor_state(a)),
+			Int32GetDatum(a->pid),
+			TransactionIdGetDatum(a->xid),
+			Int64GetDatum((int64) a->reserved),
+			PointerGetDatum(&a->min_id),
+			Int64GetDatum((int64) a->deleting),
+			PointerGetDatum(&a->trim_to)
+		};
+		bool		nulls[lengthof(values)] = {false};
+
+		nulls[3] = nulls[4] = nulls[6] = a->waits;
+		nulls[5] = a->reserved == 0;
+		nulls[7] = sid_is_zero(a->trim_to);
+		tuplestore_putvalues(rows->rsinfo->setResult, rows->rsinfo->setDesc, values, nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(stream_activity_rows);
+Datum
+stream_activity_rows(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("view stream.activity", false);
+	ActivityRows rows = {.cap = 2 * MaxBackends};
+
+	InitMaterializedSRF(fcinfo, 0);
+	rows.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	rows.actors = palloc(rows.cap * sizeof(Actor));
+	each_stream(db, activity_visit, activity_emit, &rows);
+	return (Datum) 0;
+}

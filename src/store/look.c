@@ -1,0 +1,120 @@
+/*
+ * look.c
+ *	  Locking a stream, and seeing what the snapshot sees.
+ *
+ * A look waits until every queued change set whose transaction the caller's
+ * snapshot sees is merged: whoever sees the row sees the entry.  A change set
+ * the snapshot sees but that is still pending belongs to a transaction that
+ * has left the proc array and is about to say so, or waits behind one whose
+ * commit is being flushed; the wait is for the transaction at the head.
+ *
+ * Merging is anybody's work: who cannot get the lock leaves word in
+ * merge_wanted, and who unlocks looks there.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/snapmgr.h"
+
+#include "store/store.h"
+
+/*
+ * The queue holds top-level transactions only, and those are always listed in
+ * xip, so no subtransaction look-up (which could fail) is needed.
+ */
+bool
+strm_xid_seen(TransactionId xid, Snapshot snap)
+{
+	if (TransactionIdPrecedes(xid, snap->xmin))
+		return true;
+	if (TransactionIdFollowsOrEquals(xid, snap->xmax))
+		return false;
+	for (uint32 i = 0; i < snap->xcnt; i++)
+		if (TransactionIdEquals(xid, snap->xip[i]))
+			return false;
+	return true;
+}
+
+bool
+strm_lock(SharedStream *ss, int64 id, LWLockMode mode)
+{
+	LWLockAcquire(&ss->lock, mode);
+	if (ss->id == id)
+		return true;
+	strm_unlock(ss);
+	return false;
+}
+
+void
+strm_unlock(SharedStream *ss)
+{
+	LWLockRelease(&ss->lock);
+	for (;;)
+	{
+		pg_memory_barrier();
+		if (pg_atomic_read_u32(&ss->merge_wanted) == 0)
+			break;
+		if (!LWLockConditionalAcquire(&ss->lock, LW_EXCLUSIVE))
+			break;				/* whoever has it will see to it */
+		strm_merge(ss);
+		LWLockRelease(&ss->lock);
+	}
+	strm_wake_flush();
+}
+
+/* The transaction at the head of the queue if the queue holds something that
+ * snap sees; InvalidTransactionId if not.  Lock held exclusive, after a merge. */
+static TransactionId
+must_wait_for(SharedStream *ss, Snapshot snap)
+{
+	TransactionId head = InvalidTransactionId;
+	TransactionId result = InvalidTransactionId;
+
+	SpinLockAcquire(&ss->q_mutex);
+	for (EngHandle h = ss->q_head; h != 0; h = STRM_PTR(ChangeSet, h)->next)
+	{
+		TransactionId xid = STRM_PTR(TxRecord, STRM_PTR(ChangeSet, h)->tx)->xid;
+
+		if (head == InvalidTransactionId)
+			head = xid;
+		if (strm_xid_seen(xid, snap))
+		{
+			result = head;
+			break;
+		}
+	}
+	SpinLockRelease(&ss->q_mutex);
+	return result;
+}
+
+bool
+strm_look(SharedStream *ss, int64 id, LWLockMode mode, Snapshot snap)
+{
+	while (pg_atomic_read_u32(&ss->q_len) != 0)
+	{
+		TransactionId xid;
+
+		if (!strm_lock(ss, id, LW_EXCLUSIVE))
+			return false;
+		strm_merge(ss);
+		if (ss->id != id)
+		{
+			strm_unlock(ss);
+			return false;
+		}
+		xid = snap ? must_wait_for(ss, snap) : InvalidTransactionId;
+		if (xid == InvalidTransactionId)
+		{
+			if (mode == LW_EXCLUSIVE)
+				return true;
+			strm_unlock(ss);
+			break;
+		}
+		strm_unlock(ss);
+		XactLockTableWait(xid, NULL, NULL, XLTW_None);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return strm_lock(ss, id, mode);
+}

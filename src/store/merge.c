@@ -1,0 +1,191 @@
+/*
+ * merge.c
+ *	  Carrying out committed change sets on the shared state.
+ *
+ * From the head of the queue, while the transaction there has committed or
+ * aborted; whole change sets only, in the order of their numbers.  A merge
+ * takes no memory that was not set aside when the set was made (its charge),
+ * does not wait and cannot fail.  Should the engine refuse all the same, the
+ * shared state is not what the journal says: the stream is marked broken and
+ * is refused (XX001) until a restart has loaded it again.
+ *
+ * The set's part in the stream, and with it the reservations of its
+ * transaction, goes in the same locked section.
+ */
+#include "postgres.h"
+
+#include "storage/proc.h"
+
+#include "store/store.h"
+
+void
+strm_tx_unref(EngHandle tx)
+{
+	if (pg_atomic_sub_fetch_u32(&STRM_PTR(TxRecord, tx)->refs, 1) == 0)
+		arena_free(&StrmArena, tx);
+}
+
+void
+strm_changeset_free(EngHandle h)
+{
+	ChangeSet  *cs = STRM_PTR(ChangeSet, h);
+	SetChunk   *chunks = changeset_chunks(cs);
+
+	for (uint32 i = 0; i < cs->nchunks; i++)
+		if (chunks[i].prepared != 0)
+			arena_free(&StrmArena, chunks[i].prepared);
+	arena_uncharge(&StrmArena, &cs->charge);
+	arena_free(&StrmArena, h);
+}
+
+static void
+apply_adds(SharedStream *ss, ChangeSet *cs, TransactionId xid)
+{
+	SetChunk   *chunks = changeset_chunks(cs);
+	IdRange		run = {STREAMID_MIN, STREAMID_MIN};
+
+	for (uint32 i = 0; i < cs->nchunks; i++)
+	{
+		SetChunk   *c = &chunks[i];
+		const uint8 *lp = c->prepared ? NULL : (const uint8 *) cs + c->offset;
+
+		if (stream_add_chunk(&StrmArena, &ss->stream, c->first, lp, c->prepared, ARENA_CHARGED) == ENG_OK)
+			c->prepared = 0;
+		else
+			ss->broken = true;
+		if (i > 0 && c->new_run)
+			strm_recent_note(ss, xid, run.lo, run.hi);
+		if (i == 0 || c->new_run)
+			run.lo = c->first;
+		run.hi = c->last;
+	}
+	if (cs->nchunks > 0)
+		strm_recent_note(ss, xid, run.lo, run.hi);
+}
+
+static void
+apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
+{
+	StreamId   *dels = changeset_dels(cs);
+
+	TEST_POINT("store-before-merge-apply");
+	if (cs->create)
+	{
+		ss->state = SS_LIVE;
+		ss->owner = cs->owner;
+		ss->creator = InvalidTransactionId;
+		strm_wake_note_db(STRM_PTR(Db, ss->db));
+	}
+	apply_adds(ss, cs, xid);
+	for (uint32 i = 0; i < cs->ndels; i++)
+		(void) stream_del(&StrmArena, &ss->stream, dels[i]);
+	if (!sid_is_zero(cs->trim_to))
+		(void) stream_trim(&StrmArena, &ss->stream, cs->trim_to);
+	ss->stream.applied = cs->number;
+	if (cs->drop)
+	{
+		ss->state = SS_DROPPED;
+		stream_destroy(&StrmArena, &ss->stream);
+		strm_registry_pass_on(ss);
+	}
+}
+
+/* Take back what the set's transaction had registered in the stream. */
+static void
+release(SharedStream *ss, ChangeSet *cs)
+{
+	Part	   *part = STRM_PTR(Part, cs->part);
+
+	if (part->ndeleting > 0)
+	{
+		StreamId   *dels = changeset_dels(cs);
+		uint8		key[16];
+		uint64		holder;
+
+		for (uint32 i = 0; i < cs->ndels; i++)
+		{
+			sid_to_key(dels[i], key);
+			if (rax_find(&StrmArena, &ss->deleting, key, 16, &holder) && holder == cs->part)
+				(void) rax_remove(&StrmArena, &ss->deleting, key, 16, NULL);
+		}
+	}
+	strm_part_release(ss, cs->part);
+}
+
+/* The decided set at the head, taken off the queue; 0 if there is none. */
+static EngHandle
+queue_pop(SharedStream *ss, uint32 *status)
+{
+	EngHandle	h;
+
+	SpinLockAcquire(&ss->q_mutex);
+	h = ss->q_head;
+	if (h != 0)
+	{
+		ChangeSet  *cs = STRM_PTR(ChangeSet, h);
+
+		*status = pg_atomic_read_u32(&STRM_PTR(TxRecord, cs->tx)->status);
+		if (*status == TX_PENDING)
+			h = 0;
+		else
+		{
+			ss->q_head = cs->next;
+			if (ss->q_head == 0)
+				ss->q_tail = 0;
+		}
+	}
+	SpinLockRelease(&ss->q_mutex);
+	return h;
+}
+
+void
+strm_merge(SharedStream *ss)
+{
+	EngHandle	h;
+	uint32		status = TX_PENDING;
+	bool		any = false;
+
+	pg_atomic_write_u32(&ss->merge_wanted, 0);
+	pg_memory_barrier();		/* what is wanted from here on is seen by the next */
+	if (pg_atomic_read_u32(&ss->q_len) == 0)
+		return;
+	while ((h = queue_pop(ss, &status)) != 0)
+	{
+		ChangeSet  *cs = STRM_PTR(ChangeSet, h);
+		TxRecord   *tx = STRM_PTR(TxRecord, cs->tx);
+
+		pg_read_barrier();
+		any = true;
+		if (status == TX_COMMITTED)
+			apply(ss, cs, tx->xid);
+		else if (cs->create && TransactionIdEquals(ss->creator, tx->xid))
+			ss->creator = InvalidTransactionId;
+		release(ss, cs);
+		strm_tx_unref(cs->tx);
+		strm_changeset_free(h);
+		/* only now: a look that finds the queue empty may trust the state */
+		pg_write_barrier();
+		pg_atomic_fetch_sub_u32(&ss->q_len, 1);
+	}
+	if (any)
+	{
+		strm_wake_note(ss);
+		strm_part_settle(ss);
+	}
+}
+
+void
+strm_merge_soon(SharedStream *ss)
+{
+	if (!LWLockConditionalAcquire(&ss->lock, LW_EXCLUSIVE))
+	{
+		/* leave word, then try once more: either the holder has not looked
+		 * yet and will see it, or he has let go and the lock is free */
+		pg_atomic_write_u32(&ss->merge_wanted, 1);
+		pg_memory_barrier();
+		if (!LWLockConditionalAcquire(&ss->lock, LW_EXCLUSIVE))
+			return;
+	}
+	strm_merge(ss);
+	strm_unlock(ss);
+}

@@ -1,0 +1,101 @@
+/*
+ * part.c
+ *	  Transactions' parts in a stream: reservations, deletions, trims.
+ *
+ * All functions need the stream's lock, exclusive where they change
+ * something.  None waits, and only strm_part_new can lack memory.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/proc.h"
+
+#include "store/store.h"
+
+EngHandle
+strm_part_new(SharedStream *ss, TransactionId xid)
+{
+	EngHandle	h = arena_alloc(&StrmArena, sizeof(Part), ARENA_SHRINK);
+	Part	   *p;
+
+	if (h == 0)
+		return 0;
+	p = STRM_PTR(Part, h);
+	memset(p, 0, sizeof(Part));
+	p->procno = MyProcNo();
+	p->pid = MyProcPid;
+	p->xid = xid;
+	p->holder = xid;
+	p->min_id = STREAMID_MAX;
+	p->max_id = STREAMID_MIN;
+	p->next = ss->parts;
+	if (ss->parts != 0)
+		STRM_PTR(Part, ss->parts)->prev = h;
+	ss->parts = h;
+	return h;
+}
+
+void
+strm_part_release(SharedStream *ss, EngHandle h)
+{
+	Part	   *p = STRM_PTR(Part, h);
+
+	if (p->prev != 0)
+		STRM_PTR(Part, p->prev)->next = p->next;
+	else
+		ss->parts = p->next;
+	if (p->next != 0)
+		STRM_PTR(Part, p->next)->prev = p->prev;
+	arena_free(&StrmArena, h);
+}
+
+void
+strm_part_settle(SharedStream *ss)
+{
+	ss->last_reserved = ss->stream.last_id;
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+	{
+		Part	   *p = STRM_PTR(Part, h);
+
+		if (p->reserved > 0 && sid_cmp(p->max_id, ss->last_reserved) > 0)
+			ss->last_reserved = p->max_id;
+	}
+	/* a stream nobody makes any more, or that is dropped and left by all */
+	if ((ss->state == SS_PROVISIONAL || ss->state == SS_DROPPED) &&
+		ss->parts == 0 && ss->waiters == 0 && pg_atomic_read_u32(&ss->q_len) == 0)
+		strm_registry_release(ss);
+}
+
+bool
+strm_horizon(SharedStream *ss, EngHandle own, StreamId *id)
+{
+	bool		found = false;
+
+	*id = STREAMID_MAX;
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+	{
+		Part	   *p = STRM_PTR(Part, h);
+
+		if (h == own || p->reserved == 0)
+			continue;
+		found = true;
+		if (sid_cmp(p->min_id, *id) < 0)
+			*id = p->min_id;
+	}
+	return found;
+}
+
+TransactionId
+strm_part_waitfor(SharedStream *ss, Part *part)
+{
+	TransactionId xid = part->holder;
+
+	if (part->numbered)
+	{
+		SpinLockAcquire(&ss->q_mutex);
+		if (ss->q_head != 0)
+			xid = STRM_PTR(TxRecord, STRM_PTR(ChangeSet, ss->q_head)->tx)->xid;
+		SpinLockRelease(&ss->q_mutex);
+	}
+	return xid;
+}

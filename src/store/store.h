@@ -1,0 +1,349 @@
+/*
+ * store.h
+ *	  Shared memory of the extension: streams, change-set queues, transient
+ *	  state of running transactions, waiters.
+ *
+ * Model
+ *	1. All of it lives in one arena (engine/arena.h) of stream.memory bytes.
+ *	   A SharedStream is the place of one stream.  Places are never given back
+ *	   to the arena, only reused for other streams, so that a pointer to one
+ *	   may always be locked; who has locked it checks that it still holds the
+ *	   stream he came for (same id).
+ *	2. Committed state (SharedStream.stream) changes only by merging change
+ *	   sets from the head of the stream's queue, in the order of their
+ *	   numbers, each once its transaction has committed or aborted.
+ *	3. What running transactions have done to a stream is a list of parts, one
+ *	   a transaction: the ids it has reserved, how far it trims, what it
+ *	   deletes.  A part belongs to its backend until the transaction has its
+ *	   number, then to the change set, and goes when that is merged or skipped.
+ *	4. Recent adds are kept in one ring for all streams, so that a read can
+ *	   leave out what its snapshot does not see (recent.c).
+ *
+ * Locks, in the order in which they may be taken
+ *	  Db.sequencer			numbers and queue appends of one database
+ *	  SharedStream.lock		one stream; never two at a time
+ *	  registry				names and places
+ *	  SharedStream.q_mutex	(spinlock) the queue's links
+ *	  arena					(inside the engine's calls)
+ * None is held across a wait, a table access, or anything that can raise an
+ * error.  The functions below say which they take.
+ */
+#ifndef STREAM_STORE_H
+#define STREAM_STORE_H
+
+#include "compat.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
+#include "utils/snapshot.h"
+
+#include "engine/stream.h"
+
+#define STREAM_NAME_MAX		512 /* bytes of a stream's name */
+
+/* --- one database's streams --- */
+
+typedef enum LoadState
+{
+	LOAD_NONE,					/* not read from the tables yet */
+	LOAD_RUNNING,				/* somebody is reading them */
+	LOAD_DONE
+} LoadState;
+
+typedef struct Db
+{
+	/* set when made, then constant */
+	EngHandle	next;			/* list of all; registry lock */
+	Oid			dboid;
+	Oid			catalog;		/* oid of stream.catalog: another after DROP, CREATE EXTENSION */
+
+	pg_atomic_uint32 load;		/* a LoadState; LOAD_RUNNING belongs to who set it */
+	ConditionVariable load_cv;	/* broadcast when load changes */
+
+	/* protected by sequencer */
+	LWLock		sequencer;
+	uint64		next_number;	/* of the next change set */
+
+	pg_atomic_uint64 next_piece_set;	/* of the next large set's pieces */
+
+	/* waiters for streams that do not exist: registry lock */
+	EngHandle	waiters;
+} Db;
+
+/* --- transactions as others see them --- */
+
+typedef enum TxStatus
+{
+	TX_PENDING,					/* has its numbers, has not ended */
+	TX_COMMITTED,
+	TX_ABORTED
+} TxStatus;
+
+typedef struct TxRecord
+{
+	pg_atomic_uint32 status;
+	pg_atomic_uint32 refs;		/* change sets that point here; the last to go frees it */
+	TransactionId xid;			/* of the top-level transaction; constant */
+} TxRecord;
+
+/* A transaction's part in a stream.  Protected by the stream's lock. */
+typedef struct Part
+{
+	EngHandle	next;			/* in SharedStream.parts */
+	EngHandle	prev;
+	int			procno;			/* of its backend */
+	int			pid;
+	TransactionId xid;			/* top-level */
+	TransactionId holder;		/* (sub)transaction of its newest operation: whom a second comer waits for */
+	bool		numbered;		/* belongs to a change set now; written under the sequencer, a hint */
+	bool		dropping;		/* drops the stream */
+	uint32		ndeleting;		/* its ids in SharedStream.deleting */
+	uint64		reserved;		/* how many ids */
+	StreamId	min_id;			/* reserved ids; min > max: none */
+	StreamId	max_id;
+	StreamId	trim_to;		/* trims all below; 0-0: does not */
+} Part;
+
+/* --- change sets --- */
+
+/* A piece of what a set adds: a chunk in the sense of engine/stream.h. */
+typedef struct SetChunk
+{
+	StreamId	first;
+	StreamId	last;
+	EngHandle	prepared;		/* node made ready, or 0: the bytes are in the set */
+	uint32		offset;			/* of the bytes, from the start of the set */
+	bool		new_run;		/* ids of others may lie between the chunk before and this */
+} SetChunk;
+
+/* A change set: what one transaction does to one stream.  Constant once in
+ * the queue, but for next. */
+typedef struct ChangeSet
+{
+	EngHandle	next;			/* in the queue; q_mutex */
+	EngHandle	tx;				/* TxRecord */
+	EngHandle	part;			/* Part */
+	uint64		number;
+	bool		create;			/* makes the stream (whose catalog row it wrote) */
+	bool		drop;
+	Oid			owner;			/* if create */
+	ArenaCharge charge;			/* memory set aside for the merge */
+	StreamId	trim_to;		/* 0-0: none */
+	uint32		nchunks;
+	uint32		ndels;
+	uint32		chunks_offset;	/* of SetChunk[nchunks] */
+	uint32		dels_offset;	/* of StreamId[ndels] */
+} ChangeSet;
+
+static inline SetChunk *
+changeset_chunks(ChangeSet *cs)
+{
+	return (SetChunk *) ((char *) cs + cs->chunks_offset);
+}
+
+static inline StreamId *
+changeset_dels(ChangeSet *cs)
+{
+	return (StreamId *) ((char *) cs + cs->dels_offset);
+}
+
+/* --- streams --- */
+
+typedef enum StreamState
+{
+	SS_FREE,					/* no stream here */
+	SS_PROVISIONAL,				/* being made by transactions that have not committed */
+	SS_LIVE,
+	SS_DROPPED					/* gone; the place is freed when the last part leaves */
+} StreamState;
+
+typedef struct SharedStream
+{
+	LWLock		lock;
+
+	/* written under lock and registry lock, readable under either */
+	EngHandle	self;			/* constant */
+	EngHandle	next_free;
+	EngHandle	db;
+	int64		id;				/* 0: free */
+	StreamState state;
+	EngHandle	name;			/* bytes; name_len of them */
+	uint32		name_len;
+
+	/* protected by registry lock */
+	bool		named;			/* the registry leads from the name to here */
+
+	/* protected by lock */
+	Oid			owner;
+	bool		broken;			/* a merge failed: unusable until restart */
+	Stream		stream;			/* committed state */
+	EngHandle	parts;			/* of running transactions */
+	StreamId	last_reserved;	/* >= stream.last_id: next automatic id is above it */
+	Rax			deleting;		/* id being deleted -> Part */
+	TransactionId creator;		/* provisional: who has undertaken to make it at commit */
+	EngHandle	successor;		/* stream that takes the name when this is dropped */
+	uint64		recent;			/* position + 1 in the ring of the newest add; 0: none */
+	uint64		recent_next_xid;	/* next xid when it was merged */
+	EngHandle	waiters;		/* first of the readers waiting, in order of arrival */
+	EngHandle	waiters_last;
+
+	/* protected by q_mutex; removal also needs lock exclusive */
+	slock_t		q_mutex;
+	EngHandle	q_head;
+	EngHandle	q_tail;
+
+	pg_atomic_uint32 q_len;		/* changed under q_mutex, read without */
+	pg_atomic_uint32 merge_wanted;	/* somebody could not get the lock to merge */
+} SharedStream;
+
+/* --- per-process access --- */
+
+extern Arena StrmArena;			/* the arena as this process sees it */
+extern int	strm_memory_mb;
+
+#define STRM_PTR(type, handle) ((type *) arena_ptr(&StrmArena, (handle)))
+
+/* shmem.c */
+extern void strm_shmem_init(void);	/* from _PG_init: request and hooks */
+extern bool strm_shmem_ready(void);
+extern void strm_lwlock_init(LWLock *lock);
+extern LWLock *strm_registry_lock(void);
+extern void strm_raise_full(void) pg_attribute_noreturn();
+
+typedef struct RegistryShared
+{
+	Rax			names;			/* (db oid, catalog oid, name) -> SharedStream; registry lock */
+	EngHandle	free_streams;	/* registry lock */
+	EngHandle	dbs;			/* list of Db; registry lock */
+	pg_atomic_uint64 generation;	/* grows when a name leads elsewhere */
+} RegistryShared;
+extern RegistryShared *StrmRegistry;
+
+/* registry.c: names, places, databases */
+
+/* The Db of this catalog, made if need be.  Takes the registry lock; 53200. */
+extern Db  *strm_db_get(Oid dboid, Oid catalog);
+
+/* The place a name leads to, or NULL; *id is the stream it holds.  Takes the
+ * registry lock shared, unless it remembers. */
+extern SharedStream *strm_registry_find(Db *db, const char *name, uint32 len, int64 *id);
+
+/* Make a provisional stream of that name, or return what the name leads to by
+ * now.  `behind`: a stream that is being dropped and passes its name on.
+ * Takes the registry lock; 53200. */
+extern SharedStream *strm_registry_make(Db *db, const char *name, uint32 len, int64 id,
+										uint32 node_max_bytes, uint32 node_max_entries,
+										SharedStream *behind, int64 *found_id);
+
+/* Let go of a place whose stream is gone: frees what it holds.  Lock held
+ * exclusive; takes the registry lock; cannot fail. */
+extern void strm_registry_release(SharedStream *ss);
+
+/* The name leads to ss's successor, or nowhere.  As above. */
+extern void strm_registry_pass_on(SharedStream *ss);
+
+/* A stream read from the catalog.  53200. */
+extern SharedStream *strm_registry_load(Db *db, int64 id, const char *name, uint32 len, Oid owner,
+										uint32 node_max_bytes, uint32 node_max_entries);
+
+/* The named streams of a database, in order of name: places and ids, palloc'd. */
+typedef struct StreamRef
+{
+	SharedStream *ss;
+	int64		id;
+} StreamRef;
+extern int	strm_registry_list(Db *db, StreamRef **refs);
+
+/* look.c: locking a stream */
+
+/* Lock ss; false (and not locked) if it no longer holds stream `id`. */
+extern bool strm_lock(SharedStream *ss, int64 id, LWLockMode mode);
+
+/* Unlock; merges what could be merged meanwhile, wakes whom that concerns. */
+extern void strm_unlock(SharedStream *ss);
+
+/* Lock for a look: first everything that snap sees is merged, waiting for a
+ * commit under way if need be (an error if cancelled meanwhile).  snap NULL:
+ * merge what can be merged, do not wait.  false: the stream is gone. */
+extern bool strm_look(SharedStream *ss, int64 id, LWLockMode mode, Snapshot snap);
+
+/* Does the snapshot see this top-level transaction?  Cannot fail. */
+extern bool strm_xid_seen(TransactionId xid, Snapshot snap);
+
+/* merge.c */
+
+/* Merge what is decided from the head of the queue.  Lock held exclusive;
+ * cannot fail; the caller unlocks with strm_unlock. */
+extern void strm_merge(SharedStream *ss);
+
+/* After a transaction ended: merge if the lock is free, else leave word.
+ * Takes the lock; cannot fail. */
+extern void strm_merge_soon(SharedStream *ss);
+
+/* Take one change set apart without merging it (not queued yet). */
+extern void strm_changeset_free(EngHandle cs);
+extern void strm_tx_unref(EngHandle tx);
+
+/* part.c: transient state.  All need the stream's lock, exclusive where they
+ * change something, and cannot fail but where it is said. */
+extern EngHandle strm_part_new(SharedStream *ss, TransactionId xid);	/* 0: no memory */
+extern void strm_part_release(SharedStream *ss, EngHandle part);
+extern void strm_part_settle(SharedStream *ss); /* recompute last_reserved; frees what nobody needs */
+
+/* Smallest id reserved by a transaction other than `own` (a Part, or 0);
+ * STREAMID_MAX and false if there is none. */
+extern bool strm_horizon(SharedStream *ss, EngHandle own, StreamId *id);
+
+/* Whom to wait for on account of this part: its holder, or once it is
+ * numbered the transaction at the head of the queue. */
+extern TransactionId strm_part_waitfor(SharedStream *ss, Part *part);
+
+/* recent.c: what was added recently, by whom */
+typedef struct IdRange
+{
+	StreamId	lo;
+	StreamId	hi;
+} IdRange;
+
+extern Size strm_recent_size(void);
+extern void strm_recent_init(void *place, bool found);
+extern void strm_recent_note(SharedStream *ss, TransactionId xid, StreamId lo, StreamId hi);
+
+/* The ranges of ids that snap does not see, newest first.  Lock held.  Returns
+ * how many there are (only `cap` are stored); -1: it no longer knows. */
+extern int	strm_recent_unseen(SharedStream *ss, Snapshot snap, IdRange *ranges, int cap);
+
+/* wait.c: waiters */
+typedef struct WaitLink
+{
+	EngHandle	next;
+	EngHandle	prev;
+	int			procno;
+	int			pid;
+} WaitLink;
+
+/* Stand in line at a stream (lock exclusive held), or at the database for
+ * streams to be made (takes the registry lock).  False: no memory. */
+extern bool strm_wait_enlist(SharedStream *ss, int64 id);
+extern bool strm_wait_enlist_db(Db *db);
+extern void strm_wait_leave(void);	/* leave every line; takes locks; cannot fail */
+extern bool strm_waiting(void);
+extern void strm_wait_init(void);	/* once a backend, before its first use of a stream */
+
+/* Note that those in line at ss are to be woken; strm_wake_flush, called with
+ * no lock held, sets their latches. */
+extern void strm_wake_note(SharedStream *ss);
+extern void strm_wake_note_db(Db *db);
+extern void strm_wake_flush(void);
+
+/* testpoint.c */
+extern char *strm_test_point;
+extern void strm_test_point_hit(const char *name);
+#define TEST_POINT(name) \
+	do { \
+		if (unlikely(strm_test_point != NULL && strm_test_point[0] != '\0')) \
+			strm_test_point_hit(name); \
+	} while (0)
+
+#endif							/* STREAM_STORE_H */

@@ -1,0 +1,217 @@
+/*
+ * wait.c
+ *	  Standing in line at streams, and waking those who do.
+ *
+ * A reader that finds nothing enters a link in the line of each stream it
+ * waits for (or in its database's line, for a stream that does not exist) and
+ * sleeps on its latch.  Merges and releases note all that stand in line;
+ * their latches are set once no lock is held.  Being woken means "look
+ * again", nothing more, so waking somebody twice or for nothing does no harm.
+ *
+ * A link goes when the reader leaves the line: after the wait, or when its
+ * transaction or its backend ends.  Links live in the arena; a line is
+ * protected by its stream's lock, a database's by the registry lock.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+#include "store/store.h"
+
+/* Where this backend stands in line. */
+typedef struct Standing
+{
+	SharedStream *ss;			/* or NULL: the database's line */
+	int64		id;
+	Db		   *db;
+	EngHandle	link;
+} Standing;
+
+static Standing *standing;
+static int	nstanding;
+static int	standing_cap;
+
+/* Whom to wake: each process at most once. */
+static bool *wake_noted;
+static int *wake_list;
+static int	nwake;
+
+static void
+wake_prepare(void)
+{
+	if (wake_noted == NULL)
+	{
+		Size		n = ProcGlobal->allProcCount;
+
+		wake_list = MemoryContextAlloc(TopMemoryContext, n * sizeof(int));
+		wake_noted = MemoryContextAllocZero(TopMemoryContext, n * sizeof(bool));
+	}
+}
+
+static void
+wake_add(int procno)
+{
+	/* made ready when the backend first used a stream; see strm_wake_flush */
+	if (wake_noted == NULL || wake_noted[procno])
+		return;
+	wake_noted[procno] = true;
+	wake_list[nwake++] = procno;
+}
+
+void
+strm_wake_note(SharedStream *ss)
+{
+	for (EngHandle h = ss->waiters; h != 0; h = STRM_PTR(WaitLink, h)->next)
+		wake_add(STRM_PTR(WaitLink, h)->procno);
+}
+
+void
+strm_wake_note_db(Db *db)
+{
+	LWLockAcquire(strm_registry_lock(), LW_SHARED);
+	for (EngHandle h = db->waiters; h != 0; h = STRM_PTR(WaitLink, h)->next)
+		wake_add(STRM_PTR(WaitLink, h)->procno);
+	LWLockRelease(strm_registry_lock());
+}
+
+void
+strm_wake_flush(void)
+{
+	while (nwake > 0)
+	{
+		int			procno = wake_list[--nwake];
+
+		wake_noted[procno] = false;
+		SetLatch(&ProcGlobal->allProcs[procno].procLatch);
+	}
+}
+
+bool
+strm_waiting(void)
+{
+	return nstanding > 0;
+}
+
+/* Memory for one more place in line, and the link itself; 0 if the arena is full. */
+static EngHandle
+link_new(void)
+{
+	EngHandle	h;
+	WaitLink   *w;
+
+	h = arena_alloc(&StrmArena, sizeof(WaitLink), ARENA_SHRINK);
+	if (h == 0)
+		return 0;
+	w = STRM_PTR(WaitLink, h);
+	w->next = w->prev = 0;
+	w->procno = MyProcNo();
+	w->pid = MyProcPid;
+	return h;
+}
+
+static void
+standing_reserve(void)
+{
+	if (nstanding < standing_cap)
+		return;
+	standing_cap = Max(8, 2 * standing_cap);
+	if (standing == NULL)
+		standing = MemoryContextAlloc(TopMemoryContext, standing_cap * sizeof(Standing));
+	else
+		standing = repalloc(standing, standing_cap * sizeof(Standing));
+}
+
+bool
+strm_wait_enlist(SharedStream *ss, int64 id)
+{
+	EngHandle	h;
+	WaitLink   *w;
+
+	standing_reserve();
+	if (!strm_lock(ss, id, LW_EXCLUSIVE))
+		return true;			/* gone: the next look will say so */
+	h = link_new();
+	if (h != 0)
+	{
+		w = STRM_PTR(WaitLink, h);
+		w->prev = ss->waiters_last;
+		if (ss->waiters_last != 0)
+			STRM_PTR(WaitLink, ss->waiters_last)->next = h;
+		else
+			ss->waiters = h;
+		ss->waiters_last = h;
+		standing[nstanding++] = (Standing) {ss, id, NULL, h};
+	}
+	strm_unlock(ss);
+	return h != 0;
+}
+
+bool
+strm_wait_enlist_db(Db *db)
+{
+	EngHandle	h;
+
+	standing_reserve();
+	LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
+	h = link_new();
+	if (h != 0)
+	{
+		STRM_PTR(WaitLink, h)->next = db->waiters;
+		if (db->waiters != 0)
+			STRM_PTR(WaitLink, db->waiters)->prev = h;
+		db->waiters = h;
+		standing[nstanding++] = (Standing) {NULL, 0, db, h};
+	}
+	LWLockRelease(strm_registry_lock());
+	return h != 0;
+}
+
+static void
+line_leave(EngHandle *first, EngHandle *last, EngHandle h)
+{
+	WaitLink   *w = STRM_PTR(WaitLink, h);
+
+	if (w->prev != 0)
+		STRM_PTR(WaitLink, w->prev)->next = w->next;
+	else
+		*first = w->next;
+	if (w->next != 0)
+		STRM_PTR(WaitLink, w->next)->prev = w->prev;
+	else if (last != NULL)
+		*last = w->prev;
+	arena_free(&StrmArena, h);
+}
+
+void
+strm_wait_leave(void)
+{
+	while (nstanding > 0)
+	{
+		Standing   *s = &standing[--nstanding];
+
+		if (s->ss == NULL)
+		{
+			LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
+			line_leave(&s->db->waiters, NULL, s->link);
+			LWLockRelease(strm_registry_lock());
+		}
+		else
+		{
+			/* a place with somebody in line is not freed (strm_part_settle) */
+			LWLockAcquire(&s->ss->lock, LW_EXCLUSIVE);
+			line_leave(&s->ss->waiters, &s->ss->waiters_last, s->link);
+			strm_part_settle(s->ss);
+			strm_unlock(s->ss);
+		}
+	}
+}
+
+/* Called once by every backend that uses streams. */
+void
+strm_wait_init(void)
+{
+	wake_prepare();
+}

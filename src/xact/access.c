@@ -1,0 +1,324 @@
+/*
+ * access.c
+ *	  From a name in a call to a stream this transaction may use.
+ *
+ * Until streams have privileges of their own a stream belongs to the role
+ * that made it: that role, its members and superusers may use it, nobody else
+ * may; making one needs CREATE on schema stream.
+ *
+ * A name can lead elsewhere between finding the place and locking it (the
+ * stream was dropped, its place taken); then it is looked up again.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "journal/journal.h"
+#include "xact/xact.h"
+
+int			strm_node_max_bytes = 4096;
+int			strm_node_max_entries = 100;
+
+void
+strm_raise_missing(const char *name, uint32 len)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("stream \"%.*s\" does not exist", (int) len, name)));
+}
+
+static void
+raise_denied(const char *name, uint32 len)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for stream \"%.*s\"", (int) len, name)));
+}
+
+void
+strm_check_broken(SharedStream *ss)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("the state of a stream in memory is damaged"),
+			 errdetail("A committed change to stream number %lld could not be carried out.",
+					   (long long) ss->id),
+			 errhint("Restart the server to load the stream from its tables again.")));
+}
+
+/* The database's streams as this backend used them last. */
+static Db  *used_db;
+
+Db *
+strm_db_loaded(void)
+{
+	return used_db != NULL && pg_atomic_read_u32(&used_db->load) == LOAD_DONE ? used_db : NULL;
+}
+
+Db *
+strm_use(const char *command, bool write)
+{
+	static bool ready;
+	Db		   *db = used_db;
+	Oid			catalog;
+
+	if (!strm_shmem_ready())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("stream must be loaded at server start"),
+				 errhint("Add stream to shared_preload_libraries and restart the server.")));
+	if (write)
+	{
+		PreventCommandIfReadOnly(command);
+		PreventCommandIfParallelMode(command);
+		PreventCommandDuringRecovery(command);
+	}
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s is not supported on a standby server", command),
+				 errhint("Streams are read and written on the primary server.")));
+	strm_check_sealed();
+	if (!ready)
+	{
+		strm_wait_init();
+		ready = true;
+	}
+	catalog = strm_catalog_oid();
+	if (db == NULL || db->catalog != catalog || db->dboid != MyDatabaseId)
+		db = used_db = strm_db_get(MyDatabaseId, catalog);
+	if (pg_atomic_read_u32(&db->load) != LOAD_DONE)
+		journal_load(db);
+	return db;
+}
+
+/* Find the stream and say in what state it is; false if the name leads nowhere. */
+static bool
+find(Target *t, Snapshot snap, StreamState *state, Oid *owner)
+{
+	for (;;)
+	{
+		bool		broken;
+
+		t->pend = NULL;
+		t->ss = strm_registry_find(t->db, t->name, t->len, &t->id);
+		if (t->ss == NULL)
+			return false;
+		t->pend = pend_find(t->ss, t->id);
+		while (t->pend != NULL && t->pend->dropped)
+		{
+			if (t->pend->successor == 0)
+			{
+				t->ss = NULL;
+				return false;
+			}
+			t->pend = pend_find_id(t->pend->successor);
+			t->ss = t->pend->ss;
+			t->id = t->pend->id;
+		}
+		if (strm_look(t->ss, t->id, LW_SHARED, snap))
+		{
+			*state = t->ss->state;
+			*owner = t->ss->owner;
+			broken = t->ss->broken;
+			t->node_max_bytes = t->ss->stream.node_max_bytes;
+			t->node_max_entries = t->ss->stream.node_max_entries;
+			t->provisional = *state == SS_PROVISIONAL;
+			strm_unlock(t->ss);
+			if (broken)
+				strm_check_broken(t->ss);
+			if (*state == SS_LIVE || *state == SS_PROVISIONAL)
+				return true;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+target_init(Target *t, Db *db, const char *name, uint32 len)
+{
+	memset(t, 0, sizeof(*t));
+	t->db = db;
+	t->name = name;
+	t->len = len;
+}
+
+bool
+strm_may_read(Oid role, Oid owner)
+{
+	return has_privs_of_role(role, owner);
+}
+
+static void
+check_owner(const Target *t, Oid owner)
+{
+	if (!has_privs_of_role(GetUserId(), owner))
+		raise_denied(t->name, t->len);
+}
+
+/* Found, seen by this transaction, and allowed? */
+static bool
+open_existing(Target *t, Snapshot snap)
+{
+	StreamState state;
+	Oid			owner;
+
+	if (!find(t, snap, &state, &owner) || (state == SS_PROVISIONAL && t->pend == NULL))
+	{
+		t->ss = NULL;
+		return false;
+	}
+	if (state == SS_LIVE)
+		check_owner(t, owner);
+	return true;
+}
+
+bool
+strm_open_read(Db *db, const char *name, uint32 len, Target *t)
+{
+	target_init(t, db, name, len);
+	return open_existing(t, GetActiveSnapshot());
+}
+
+bool
+strm_open_write(Db *db, const char *name, uint32 len, Target *t)
+{
+	target_init(t, db, name, len);
+	if (!open_existing(t, GetActiveSnapshot()))
+		return false;
+	t->pend = pend_get(t->ss, t->id);
+	t->pend->checked = GetUserId();
+	return true;
+}
+
+/* Make a provisional stream for t, whose name led nowhere this transaction sees. */
+static void
+make_provisional(Target *t)
+{
+	SharedStream *behind = NULL;
+	int64		behind_id;
+	Pend	   *before = NULL;
+	int64		id;
+
+	if (NamespaceAclCheck(strm_schema_oid(), GetUserId(), ACL_CREATE) != ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to create stream \"%.*s\"", (int) t->len, t->name),
+				 errhint("Creating a stream needs the CREATE privilege on schema stream.")));
+
+	/* behind a stream that this transaction drops? */
+	behind = strm_registry_find(t->db, t->name, t->len, &behind_id);
+	if (behind != NULL)
+	{
+		before = pend_find(behind, behind_id);
+		while (before != NULL && before->dropped && before->successor != 0)
+			before = pend_find_id(before->successor);
+		if (before == NULL || !before->dropped)
+			return;				/* somebody else has made it: look again */
+		behind = before->ss;
+	}
+	id = strm_next_stream_id();
+	t->ss = strm_registry_make(t->db, t->name, t->len, id,
+							   strm_node_max_bytes, strm_node_max_entries, behind, &t->id);
+	if (behind != NULL)
+	{
+		(void) pend_get(t->ss, t->id);
+		pend_set_successor(before, t->ss, t->id);
+	}
+}
+
+bool
+strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t)
+{
+	target_init(t, db, name, len);
+
+	/* the usual case: something was done to it before, by the same role */
+	t->ss = strm_registry_find(db, name, len, &t->id);
+	if (t->ss != NULL && (t->pend = pend_find(t->ss, t->id)) != NULL &&
+		!t->pend->dropped && t->pend->checked == GetUserId())
+		return true;
+
+	for (;;)
+	{
+		StreamState state;
+		Oid			owner;
+
+		if (!find(t, NULL, &state, &owner))
+		{
+			if (!make)
+				return false;
+			make_provisional(t);
+			continue;
+		}
+		if (state == SS_LIVE)
+			check_owner(t, owner);
+		else if (t->pend == NULL)
+		{
+			/* others are making it: join them, or see nothing */
+			if (!make)
+				return false;
+			if (NamespaceAclCheck(strm_schema_oid(), GetUserId(), ACL_CREATE) != ACLCHECK_OK)
+				raise_denied(name, len);
+		}
+		t->pend = pend_get(t->ss, t->id);
+		t->pend->checked = GetUserId();
+		return true;
+	}
+}
+
+/* Somebody else's transaction drops the stream: whom to wait for. */
+static TransactionId
+dropper(SharedStream *ss, EngHandle own)
+{
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+		if (h != own && STRM_PTR(Part, h)->dropping)
+			return strm_part_waitfor(ss, STRM_PTR(Part, h));
+	return InvalidTransactionId;
+}
+
+bool
+strm_op_lock(Target *t, Pend *p, Snapshot snap)
+{
+	for (;;)
+	{
+		TransactionId xid;
+		bool		broken;
+
+		if (!strm_look(p->ss, p->id, LW_EXCLUSIVE, snap))
+			return false;
+		strm_merge(p->ss);
+		if (p->ss->id != p->id || p->ss->state == SS_DROPPED)
+		{
+			strm_unlock(p->ss);
+			return false;
+		}
+		broken = p->ss->broken;
+		xid = dropper(p->ss, p->part);
+		if (!broken && xid == InvalidTransactionId)
+		{
+			if (pend_part(p) != 0)
+				return true;
+			strm_part_settle(p->ss);
+			strm_unlock(p->ss);
+			strm_raise_full();
+		}
+		strm_unlock(p->ss);
+		if (broken)
+			strm_check_broken(p->ss);
+		XactLockTableWait(xid, NULL, NULL, XLTW_None);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+void
+strm_raise_gone(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("the stream was dropped meanwhile")));
+}

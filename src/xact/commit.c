@@ -1,0 +1,484 @@
+/*
+ * commit.c
+ *	  From lists to change sets: pre-commit, commit, abort.
+ *
+ * Pre-commit, in this order; all of it may fail and abort the transaction
+ *	1. who makes a provisional stream is settled: the first to commit writes
+ *	   the catalog row, the others wait for him and look again;
+ *	2. a change set for each stream is put together in shared memory and the
+ *	   memory that its merge can need is set aside;
+ *	3. the journal is opened and locked, and the bytes of a large set written;
+ *	4. under the database's sequencer the number is taken and the sets are
+ *	   queued, all pointing to one pending transaction record;
+ *	5. the numbered row is written.
+ * Then the server writes and flushes its commit record, and the commit
+ * callback turns the record to committed: one store.  Nothing after that can
+ * fail.  An abort, whenever it comes, turns the record to aborted, or takes
+ * apart what was not queued.
+ *
+ * Once sealed, the transaction can do nothing more to streams: stream should
+ * come first in shared_preload_libraries, so that its callback is the last.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+
+#include "journal/journal.h"
+#include "xact/xact.h"
+
+static bool sealed;
+static EngHandle tx_record;		/* of this transaction, while there is one */
+static bool numbered;			/* the sets are queued */
+
+void
+strm_check_sealed(void)
+{
+	if (sealed)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("streams cannot be used after the transaction has begun to commit"),
+				 errhint("Put stream first in shared_preload_libraries.")));
+}
+
+/* --- 1. making streams --- */
+
+/* Whom to wait for before it is clear whether we make the stream.  If it is
+ * ours to make, says so in p->create; else *owner is whose it is. */
+static TransactionId
+settle_creation(Pend *p, Oid *owner)
+{
+	SharedStream *ss = p->ss;
+	TransactionId xid = InvalidTransactionId;
+	TransactionId mine = GetTopTransactionId();
+
+	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
+	strm_merge(ss);
+	*owner = ss->owner;
+	if (ss->state != SS_LIVE)
+	{
+		if (TransactionIdIsValid(ss->creator) && !TransactionIdEquals(ss->creator, mine))
+		{
+			xid = ss->creator;
+			SpinLockAcquire(&ss->q_mutex);
+			if (ss->q_head != 0)
+				xid = STRM_PTR(TxRecord, STRM_PTR(ChangeSet, ss->q_head)->tx)->xid;
+			SpinLockRelease(&ss->q_mutex);
+		}
+		else
+		{
+			ss->creator = mine;
+			p->create = true;
+		}
+	}
+	strm_unlock(ss);
+	return xid;
+}
+
+static void
+settle_stream(Pend *p)
+{
+	SharedStream *ss = p->ss;
+	bool		was_live;
+	Oid			owner;
+	TransactionId xid;
+
+	/* a stream does not stop being live while we have a part in it */
+	LWLockAcquire(&ss->lock, LW_SHARED);
+	was_live = ss->state == SS_LIVE;
+	strm_unlock(ss);
+
+	if (!was_live && !p->dropped)
+	{
+		while (TransactionIdIsValid(xid = settle_creation(p, &owner)))
+		{
+			XactLockTableWait(xid, NULL, NULL, XLTW_None);
+			CHECK_FOR_INTERRUPTS();
+		}
+		if (p->create)
+			strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, p->checked,
+								ss->stream.node_max_bytes, ss->stream.node_max_entries);
+		else if (!has_privs_of_role(p->checked, owner))
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("permission denied for stream \"%.*s\"",
+							(int) ss->name_len, STRM_PTR(char, ss->name)),
+					 errdetail("Another role created the stream meanwhile.")));
+	}
+	else if (was_live && p->dropped)
+		strm_catalog_delete(p->id);
+}
+
+/* --- 2. change sets --- */
+
+/* A chunk of more than half a node goes in as a node of its own. */
+static bool
+is_large(const Pend *p, const Chunk *c)
+{
+	return c->bytes + sizeof(StreamNode) > p->ss->stream.node_max_bytes / 2;
+}
+
+static bool
+is_removal_only(const Pend *p)
+{
+	return p->nchunks == 0 && !p->create;
+}
+
+static Size
+set_size(const Pend *p)
+{
+	Size		size = MAXALIGN(sizeof(ChangeSet)) + p->nchunks * sizeof(SetChunk) +
+		p->ndels * sizeof(StreamId);
+
+	for (int i = 0; i < p->nchunks; i++)
+		if (!is_large(p, &p->chunks[i]))
+			size += p->chunks[i].bytes;
+	return size;
+}
+
+static void
+fill_chunks(Pend *p, ChangeSet *cs, uint32 offset)
+{
+	SetChunk   *sc = changeset_chunks(cs);
+
+	for (int i = 0; i < p->nchunks; i++, sc++)
+	{
+		Chunk	   *c = &p->chunks[i];
+		bool		large = is_large(p, c);
+
+		sc->first = c->first;
+		sc->last = c->last;
+		sc->new_run = c->new_run;
+		sc->prepared = 0;
+		sc->offset = offset;
+		/* within a run only the first chunk can meet others' entries */
+		if (large && !c->new_run && i > 0)
+			rax_charge(&cs->charge, 16, 1);
+		else
+			stream_charge(&cs->charge, &p->ss->stream, c->bytes, large);
+		if (!large)
+		{
+			memcpy((char *) cs + offset, c->lp, c->bytes);
+			offset += c->bytes;
+		}
+	}
+}
+
+static bool
+prepare_nodes(Pend *p, ChangeSet *cs)
+{
+	SetChunk   *sc = changeset_chunks(cs);
+
+	for (int i = 0; i < p->nchunks; i++)
+	{
+		if (!is_large(p, &p->chunks[i]))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		sc[i].prepared = stream_prepare_node(&StrmArena, p->chunks[i].lp, p->chunks[i].first, ARENA_NORMAL);
+		if (sc[i].prepared == 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+build_set(Pend *p)
+{
+	ArenaUse	use = is_removal_only(p) ? ARENA_SHRINK : ARENA_NORMAL;
+	Size		size = set_size(p);
+	ArenaCharge charge;
+	EngHandle	h;
+	ChangeSet  *cs;
+	StreamId   *dels;
+
+	if (size > PG_UINT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("transaction does too much to one stream"),
+				 errdetail("Its change set would have %zu bytes.", size)));
+	h = arena_alloc(&StrmArena, size, use);
+	if (h == 0)
+		strm_raise_full();
+	cs = STRM_PTR(ChangeSet, h);
+	memset(cs, 0, sizeof(ChangeSet));
+	cs->tx = tx_record;
+	cs->part = p->part;
+	cs->create = p->create;
+	cs->drop = p->dropped;
+	cs->owner = p->checked;
+	cs->trim_to = p->trim_to;
+	cs->chunks_offset = MAXALIGN(sizeof(ChangeSet));
+	cs->nchunks = p->nchunks;
+	cs->dels_offset = cs->chunks_offset + p->nchunks * sizeof(SetChunk);
+	cs->ndels = p->ndels;
+	dels = changeset_dels(cs);
+	for (int i = 0; i < p->ndels; i++)
+		dels[i] = p->dels[i].id;
+	fill_chunks(p, cs, cs->dels_offset + p->ndels * sizeof(StreamId));
+
+	charge = cs->charge;
+	if (!arena_charge(&StrmArena, &charge, use))
+	{
+		arena_free(&StrmArena, h);
+		strm_raise_full();
+	}
+	p->changeset = h;			/* from here on the abort callback takes it apart */
+	if (!prepare_nodes(p, cs))
+		strm_raise_full();
+}
+
+/* --- 3. and 5. the journal --- */
+
+static void
+put_payload(PayloadSink *sink, int nsets)
+{
+	payload_put_head(sink, nsets);
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+	{
+		StreamSet	set = {p->id, p->nchunks, p->ndels, p->trim_to};
+
+		if (p->changeset == 0)
+			continue;
+		payload_put_set(sink, &set);
+		for (int i = 0; i < p->nchunks; i++)
+		{
+			ChunkHead	head = {p->chunks[i].first, p->chunks[i].bytes, p->chunks[i].new_run};
+
+			payload_put_chunk(sink, &head, p->chunks[i].lp);
+		}
+		for (int i = 0; i < p->ndels; i++)
+			payload_put_id(sink, p->dels[i].id);
+	}
+}
+
+/* --- 4. the number --- */
+
+static uint64
+take_number(Db *db)
+{
+	uint64		number;
+
+	LWLockAcquire(&db->sequencer, LW_EXCLUSIVE);
+	number = db->next_number++;
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+	{
+		SharedStream *ss = p->ss;
+		ChangeSet  *cs;
+
+		if (p->changeset == 0)
+			continue;
+		cs = STRM_PTR(ChangeSet, p->changeset);
+		cs->number = number;
+		STRM_PTR(Part, p->part)->numbered = true;
+		SpinLockAcquire(&ss->q_mutex);
+		if (ss->q_tail != 0)
+			STRM_PTR(ChangeSet, ss->q_tail)->next = p->changeset;
+		else
+			ss->q_head = p->changeset;
+		ss->q_tail = p->changeset;
+		SpinLockRelease(&ss->q_mutex);
+		pg_atomic_fetch_add_u32(&ss->q_len, 1);
+	}
+	numbered = true;
+	LWLockRelease(&db->sequencer);
+	return number;
+}
+
+static void
+new_tx_record(void)
+{
+	TxRecord   *tx;
+
+	tx_record = arena_alloc(&StrmArena, sizeof(TxRecord), ARENA_SHRINK);
+	if (tx_record == 0)
+		strm_raise_full();
+	tx = STRM_PTR(TxRecord, tx_record);
+	pg_atomic_init_u32(&tx->status, TX_PENDING);
+	pg_atomic_init_u32(&tx->refs, 0);
+	tx->xid = GetTopTransactionId();
+}
+
+/* Streams in the order of their ids, so that two transactions that make the
+ * same streams meet at the first. */
+static int
+pend_cmp(const void *a, const void *b)
+{
+	int64		x = (*(Pend *const *) a)->id;
+	int64		y = (*(Pend *const *) b)->id;
+
+	return (x > y) - (x < y);
+}
+
+static void
+settle_streams(void)
+{
+	int			n = 0;
+	Pend	  **all;
+
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+		n++;
+	all = palloc(n * sizeof(Pend *));
+	n = 0;
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+		all[n++] = p;
+	if (n > 1)
+		qsort(all, n, sizeof(Pend *), pend_cmp);
+	for (int i = 0; i < n; i++)
+		if (!pend_is_empty(all[i]))
+		{
+			pend_refresh(all[i]);
+			settle_stream(all[i]);
+		}
+	pfree(all);
+}
+
+/* A stream made and dropped by this transaction leaves nothing to merge.  With
+ * our part in it, and creation settled, the state cannot change under us. */
+static bool
+has_set(const Pend *p)
+{
+	return p->create || (!pend_is_empty(p) && p->ss->state == SS_LIVE);
+}
+
+static void
+pre_commit(void)
+{
+	JournalWriter writer;
+	Db		   *db = NULL;
+	int			nsets = 0;
+
+	if (pend_first() == NULL)
+		return;
+	settle_streams();
+	sealed = true;
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+	{
+		if (!has_set(p))
+			continue;
+		if (tx_record == 0)
+			new_tx_record();
+		build_set(p);
+		pg_atomic_fetch_add_u32(&STRM_PTR(TxRecord, tx_record)->refs, 1);
+		db = STRM_PTR(Db, p->ss->db);
+		nsets++;
+	}
+	if (nsets == 0)
+		return;
+	journal_begin(&writer, db);
+	put_payload(&writer.sink, nsets);
+	{
+		uint64		number = take_number(db);
+
+		TEST_POINT("xact-numbered");
+		journal_finish(&writer, number);
+	}
+	TEST_POINT("xact-journaled");
+}
+
+/* --- the end --- */
+
+static void
+forget(void)
+{
+	tx_record = 0;
+	numbered = false;
+	sealed = false;
+	pend_forget_all();
+}
+
+/* Sets are queued: decide them, see to their merge, release the rest. */
+static void
+decide(TxStatus status)
+{
+	pg_memory_barrier();
+	pg_atomic_write_u32(&STRM_PTR(TxRecord, tx_record)->status, status);
+	if (status == TX_COMMITTED)
+		TEST_POINT("xact-committed");
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+	{
+		if (p->changeset == 0)
+			continue;
+		p->part = 0;			/* the set's */
+		strm_merge_soon(p->ss);
+	}
+}
+
+static void
+finish(bool committed)
+{
+	if (pend_first() == NULL && !sealed)
+		return;
+	if (!committed)
+		for (Pend *p = pend_first(); p != NULL; p = p->next)
+			if (p->successor != 0)
+				pend_clear_successor(p);
+	if (numbered)
+		decide(committed ? TX_COMMITTED : TX_ABORTED);
+	else
+	{
+		for (Pend *p = pend_first(); p != NULL; p = p->next)
+			if (p->changeset != 0)
+				strm_changeset_free(p->changeset);
+		if (tx_record != 0)
+			arena_free(&StrmArena, tx_record);
+	}
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+		pend_release(p);
+	strm_wake_flush();
+	if (committed)
+		TEST_POINT("xact-merged");
+	forget();
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+			pre_commit();
+			break;
+		case XACT_EVENT_COMMIT:
+			finish(true);
+			break;
+		case XACT_EVENT_ABORT:
+			journal_load_abandon();
+			if (strm_waiting())
+				strm_wait_leave();
+			finish(false);
+			break;
+		case XACT_EVENT_PRE_PREPARE:
+			if (pend_first() != NULL)
+				ereport(ERROR,
+						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						 errmsg("cannot PREPARE a transaction that has operated on streams")));
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+		pend_sub_commit(sub, parent);
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		journal_load_abandon();
+		if (strm_waiting())
+			strm_wait_leave();
+		pend_sub_abort(sub);
+	}
+}
+
+void
+strm_xact_init(void)
+{
+	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
+}

@@ -1,0 +1,99 @@
+/*
+ * create.c
+ *	  Making and dropping streams.
+ *
+ * A stream being made is provisional: a place and a name, for the transactions
+ * that take part in making it only; the first of them to commit makes it real.
+ * A stream is dropped when nobody else has a part in it; who comes later waits
+ * for the dropping transaction.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/snapmgr.h"
+
+#include "xact/xact.h"
+
+/* Somebody else with a part in the stream: whom to wait for. */
+static TransactionId
+other_part(SharedStream *ss, EngHandle own)
+{
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+		if (h != own)
+			return strm_part_waitfor(ss, STRM_PTR(Part, h));
+	return InvalidTransactionId;
+}
+
+static void
+wait_for(TransactionId xid)
+{
+	XactLockTableWait(xid, NULL, NULL, XLTW_None);
+	CHECK_FOR_INTERRUPTS();
+}
+
+bool
+strm_make(Db *db, const char *name, uint32 len)
+{
+	Target		t;
+
+	for (;;)
+	{
+		TransactionId xid;
+		Pend	   *p;
+
+		if (strm_open_read(db, name, len, &t))
+			return false;
+		/* missing, or being made by others: they decide */
+		(void) strm_open_add(db, name, len, true, &t);
+		p = t.pend;
+		(void) pend_prepare(p, 0);
+		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
+			continue;
+		if (p->ss->state == SS_LIVE)
+		{
+			strm_unlock(p->ss);
+			return false;
+		}
+		xid = other_part(p->ss, p->part);
+		strm_unlock(p->ss);
+		if (xid == InvalidTransactionId)
+		{
+			p->made = true;
+			p->made_sub = GetCurrentSubTransactionId();
+			return true;
+		}
+		wait_for(xid);
+	}
+}
+
+bool
+strm_drop(Db *db, const char *name, uint32 len)
+{
+	Target		t;
+
+	for (;;)
+	{
+		TransactionId xid;
+		Pend	   *p;
+
+		if (!strm_open_write(db, name, len, &t))
+			return false;
+		p = t.pend;
+		(void) pend_prepare(p, 0);
+		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
+			continue;
+		xid = other_part(p->ss, p->part);
+		if (xid == InvalidTransactionId)
+			STRM_PTR(Part, p->part)->dropping = true;
+		strm_unlock(p->ss);
+		if (xid == InvalidTransactionId)
+		{
+			p->dropped = true;
+			p->dropped_sub = GetCurrentSubTransactionId();
+			return true;
+		}
+		wait_for(xid);
+	}
+}

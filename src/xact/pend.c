@@ -1,0 +1,544 @@
+/*
+ * pend.c
+ *	  The lists of what this transaction has done, stream by stream.
+ *
+ * Operations are in the order of the calls, tagged with their subtransaction,
+ * so that those of a subtransaction are always at the end of a list when it
+ * ends.  A stack remembers which streams a subtransaction has touched: its end
+ * costs what it did, not what the transaction did.
+ *
+ * All memory is in one context that is reset when the transaction has ended.
+ * Ending a subtransaction allocates nothing.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "xact/xact.h"
+
+typedef struct Touch
+{
+	SubTransactionId sub;
+	SubTransactionId before;	/* Pend.touched until then */
+	Pend	   *pend;
+} Touch;
+
+#define FEW_PENDS	16			/* up to so many, the list is searched */
+
+static MemoryContext context;
+static Pend *pends;				/* newest first */
+static int	npends;
+static HTAB *pends_by_id;		/* once there are more than a few */
+static bool any_successor;
+
+static Touch *touches;
+static int	ntouches;
+static int	touches_cap;
+
+typedef struct PendEntry
+{
+	int64		id;				/* hash key */
+	Pend	   *pend;
+} PendEntry;
+
+/* --- finding --- */
+
+Pend *
+pend_first(void)
+{
+	return pends;
+}
+
+Pend *
+pend_find_id(int64 id)
+{
+	PendEntry  *e;
+
+	if (pends_by_id == NULL)
+	{
+		for (Pend *p = pends; p != NULL; p = p->next)
+			if (p->id == id)
+				return p;
+		return NULL;
+	}
+	e = hash_search(pends_by_id, &id, HASH_FIND, NULL);
+	return e ? e->pend : NULL;
+}
+
+Pend *
+pend_find(SharedStream *ss, int64 id)
+{
+	return pends != NULL ? pend_find_id(id) : NULL;
+}
+
+static void
+index_all(void)
+{
+	HASHCTL		ctl = {.keysize = sizeof(int64), .entrysize = sizeof(PendEntry), .hcxt = context};
+	HTAB	   *h = hash_create("stream pending", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+
+	for (Pend *p = pends; p != NULL; p = p->next)
+		((PendEntry *) hash_search(h, &p->id, HASH_ENTER, NULL))->pend = p;
+	pends_by_id = h;
+}
+
+Pend *
+pend_get(SharedStream *ss, int64 id)
+{
+	Pend	   *p = pend_find(ss, id);
+
+	if (p != NULL)
+		return p;
+	if (context == NULL)
+		context = AllocSetContextCreate(TopMemoryContext, "stream pending", ALLOCSET_DEFAULT_SIZES);
+	p = MemoryContextAllocZero(context, sizeof(Pend));
+	p->ss = ss;
+	p->id = id;
+	if (pends_by_id != NULL)
+		((PendEntry *) hash_search(pends_by_id, &p->id, HASH_ENTER, NULL))->pend = p;
+	p->next = pends;
+	pends = p;
+	if (++npends > FEW_PENDS && pends_by_id == NULL)
+		index_all();
+	return p;
+}
+
+void
+pend_unlink(Pend *p)
+{
+	Pend	  **link = &pends;
+
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	npends--;
+	if (pends_by_id != NULL)
+		(void) hash_search(pends_by_id, &p->id, HASH_REMOVE, NULL);
+}
+
+void
+pend_forget_all(void)
+{
+	if (context != NULL)
+		MemoryContextReset(context);
+	pends = NULL;
+	npends = 0;
+	pends_by_id = NULL;
+	any_successor = false;
+	touches = NULL;
+	ntouches = touches_cap = 0;
+}
+
+/* --- adding operations --- */
+
+/* Room for `more` elements after the n that an array has. */
+#define GROW(array, n, cap, more) \
+	do { \
+		if ((n) + (more) > (cap)) \
+		{ \
+			int			newcap = Max((n) + (more), (cap) == 0 ? 4 : 2 * (cap)); \
+			\
+			(array) = (array) == NULL ? MemoryContextAllocHuge(context, newcap * sizeof(*(array))) \
+				: repalloc_huge((array), newcap * sizeof(*(array))); \
+			(cap) = newcap; \
+		} \
+	} while (0)
+
+TransactionId
+pend_prepare(Pend *p, int ndels)
+{
+	SubTransactionId sub = GetCurrentSubTransactionId();
+
+	strm_check_sealed();
+	GROW(p->chunks, p->nchunks, p->chunks_cap, 1);
+	if (ndels > 0)
+	{
+		GROW(p->dels, p->ndels, p->dels_cap, ndels);
+		GROW(p->gone, p->ngone, p->gone_cap, ndels);
+	}
+	GROW(p->trims, p->ntrims, p->trims_cap, 1);
+	if (p->touched != sub)
+	{
+		GROW(touches, ntouches, touches_cap, 1);
+		touches[ntouches++] = (Touch) {sub, p->touched, p};
+		p->touched = sub;
+	}
+	return GetCurrentTransactionId();
+}
+
+EngHandle
+pend_part(Pend *p)
+{
+	if (p->part == 0)
+		p->part = strm_part_new(p->ss, GetTopTransactionId());
+	if (p->part != 0)
+		STRM_PTR(Part, p->part)->holder = GetCurrentTransactionId();
+	return p->part;
+}
+
+static void
+chunk_reserve(Chunk *c, Size more)
+{
+	Size		need = c->bytes + more;
+
+	if (need <= c->cap)
+		return;
+	need = Max(need, c->cap == 0 ? 256 : Min((Size) c->cap * 2, NODE_BYTES_MAX));
+	c->lp = c->lp == NULL ? MemoryContextAllocHuge(context, need) : repalloc_huge(c->lp, need);
+	c->cap = need;
+}
+
+void
+pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
+{
+	SubTransactionId sub = GetCurrentSubTransactionId();
+	Chunk	   *c = p->nchunks > 0 ? &p->chunks[p->nchunks - 1] : NULL;
+
+	if (c != NULL && c->sub == sub && !new_run)
+	{
+		Size		more = node_entry_size(c->lp, c->first, id, fields);
+
+		if (stream_node_fits(&p->ss->stream, c->bytes, c->entries, more, 1))
+		{
+			chunk_reserve(c, more);
+			node_append(c->lp, c->first, id, fields);
+			c->bytes += more;
+			c->entries++;
+			c->last = id;
+			p->nentries++;
+			return;
+		}
+	}
+	c = &p->chunks[p->nchunks];	/* pend_prepare has seen to the room */
+	memset(c, 0, sizeof(Chunk));
+	chunk_reserve(c, node_size_one(fields));
+	node_create(c->lp, fields);
+	c->first = c->last = id;
+	c->entries = 1;
+	c->bytes = node_bytes(c->lp);
+	c->new_run = new_run;
+	c->sub = sub;
+	c->xid = GetCurrentTransactionId();
+	p->nchunks++;
+	p->nentries++;
+}
+
+void
+pend_add_deletion(Pend *p, StreamId id, bool own)
+{
+	int			at = p->ngone;
+
+	p->dels[p->ndels++] = (Deletion) {id, own, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
+	if (p->gone_stale)
+		return;
+	/* ids mostly come in rising order */
+	while (at > 0 && sid_cmp(p->gone[at - 1], id) > 0)
+		at--;
+	memmove(&p->gone[at + 1], &p->gone[at], (p->ngone - at) * sizeof(StreamId));
+	p->gone[at] = id;
+	p->ngone++;
+}
+
+void
+pend_add_trim(Pend *p, StreamId to)
+{
+	p->trims[p->ntrims++] = (Trim) {to, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
+	if (sid_cmp(to, p->trim_to) > 0)
+		p->trim_to = to;
+}
+
+bool
+pend_is_empty(const Pend *p)
+{
+	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && !p->made && !p->dropped;
+}
+
+/* --- what the lists amount to --- */
+
+static int
+id_cmp(const void *a, const void *b)
+{
+	return sid_cmp(*(const StreamId *) a, *(const StreamId *) b);
+}
+
+void
+pend_refresh(Pend *p)
+{
+	if (!p->gone_stale)
+		return;
+	p->ngone = 0;
+	GROW(p->gone, p->ngone, p->gone_cap, p->ndels);
+	for (int i = 0; i < p->ndels; i++)
+		p->gone[i] = p->dels[i].id;
+	p->ngone = p->ndels;
+	if (p->ngone > 1)
+		qsort(p->gone, p->ngone, sizeof(StreamId), id_cmp);
+	p->trim_to = STREAMID_MIN;
+	for (int i = 0; i < p->ntrims; i++)
+		if (sid_cmp(p->trims[i].to, p->trim_to) > 0)
+			p->trim_to = p->trims[i].to;
+	p->gone_stale = false;
+}
+
+bool
+pend_is_gone(const Pend *p, StreamId id)
+{
+	return sid_cmp(id, p->trim_to) < 0 ||
+		(p->ngone > 0 && bsearch(&id, p->gone, p->ngone, sizeof(StreamId), id_cmp) != NULL);
+}
+
+bool
+pend_last_id(const Pend *p, StreamId *id)
+{
+	if (p->nchunks == 0)
+		return false;
+	*id = p->chunks[p->nchunks - 1].last;
+	return true;
+}
+
+/* Index of the first chunk whose last id is >= id. */
+static int
+chunk_from(const Pend *p, StreamId id)
+{
+	int			lo = 0;
+	int			hi = p->nchunks;
+
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (sid_cmp(p->chunks[mid].last, id) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Entries of a chunk with lo <= id <= hi, deletions not considered. */
+static uint64
+chunk_count(const Chunk *c, StreamId lo, StreamId hi)
+{
+	NodeIter	it;
+	NodeEntry	e;
+	uint64		n = 0;
+
+	if (sid_cmp(lo, c->first) <= 0 && sid_cmp(c->last, hi) <= 0)
+		return c->entries;
+	node_iter(&it, c->lp, c->first, false, false);
+	while (node_next(&it, &e) && sid_cmp(e.id, hi) <= 0)
+		if (sid_cmp(e.id, lo) >= 0)
+			n++;
+	return n;
+}
+
+uint64
+pend_count(const Pend *p, StreamId lo, StreamId hi)
+{
+	uint64		n = 0;
+
+	if (sid_cmp(lo, p->trim_to) < 0)
+		lo = p->trim_to;
+	for (int i = chunk_from(p, lo); i < p->nchunks && sid_cmp(p->chunks[i].first, hi) <= 0; i++)
+		n += chunk_count(&p->chunks[i], lo, hi);
+	for (int i = 0; i < p->ndels; i++)
+		if (p->dels[i].own && sid_cmp(p->dels[i].id, lo) >= 0 && sid_cmp(p->dels[i].id, hi) <= 0)
+			n--;
+	return n;
+}
+
+bool
+pend_has(const Pend *p, StreamId id)
+{
+	int			i = chunk_from(p, id);
+
+	return i < p->nchunks && !pend_is_gone(p, id) && chunk_count(&p->chunks[i], id, id) == 1;
+}
+
+/* --- subtransactions --- */
+
+void
+pend_sub_commit(SubTransactionId sub, SubTransactionId parent)
+{
+	int			keep = ntouches;
+
+	while (keep > 0 && touches[keep - 1].sub == sub)
+		keep--;
+	for (int i = keep; i < ntouches; i++)
+	{
+		Touch		t = touches[i];
+		Pend	   *p = t.pend;
+
+		for (int k = p->nchunks - 1; k >= 0 && p->chunks[k].sub == sub; k--)
+			p->chunks[k].sub = parent;
+		for (int k = p->ndels - 1; k >= 0 && p->dels[k].sub == sub; k--)
+			p->dels[k].sub = parent;
+		for (int k = p->ntrims - 1; k >= 0 && p->trims[k].sub == sub; k--)
+			p->trims[k].sub = parent;
+		if (p->made && p->made_sub == sub)
+			p->made_sub = parent;
+		if (p->dropped && p->dropped_sub == sub)
+			p->dropped_sub = parent;
+		p->touched = parent;
+		/* the parent knows it already, or knows it from now on */
+		if (t.before != parent)
+			touches[keep++] = (Touch) {parent, t.before, p};
+	}
+	ntouches = keep;
+}
+
+/* Take the deletions from the given one on back from the stream's index.  Lock held. */
+static void
+unregister_deletions(Pend *p, int from)
+{
+	uint8		key[16];
+	uint64		holder;
+
+	for (int i = from; i < p->ndels; i++)
+	{
+		if (p->dels[i].own)
+			continue;
+		sid_to_key(p->dels[i].id, key);
+		if (rax_find(&StrmArena, &p->ss->deleting, key, 16, &holder) && holder == p->part)
+		{
+			(void) rax_remove(&StrmArena, &p->ss->deleting, key, 16, NULL);
+			STRM_PTR(Part, p->part)->ndeleting--;
+		}
+	}
+}
+
+void
+pend_clear_successor(Pend *p)
+{
+	LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
+	if (p->ss->id == p->id)
+		p->ss->successor = 0;
+	strm_unlock(p->ss);
+	p->successor = 0;
+}
+
+/* Nobody passes a name on to this stream any more. */
+static void
+forget_successor(int64 id)
+{
+	if (!any_successor)
+		return;
+	for (Pend *p = pends; p != NULL; p = p->next)
+		if (p->successor == id)
+			pend_clear_successor(p);
+}
+
+/* The part in shared memory says again what the lists say.  Lock held. */
+static void
+part_recompute(Pend *p)
+{
+	Part	   *part = STRM_PTR(Part, p->part);
+
+	part->reserved = p->nentries;
+	part->min_id = p->nchunks > 0 ? p->chunks[0].first : STREAMID_MAX;
+	part->max_id = p->nchunks > 0 ? p->chunks[p->nchunks - 1].last : STREAMID_MIN;
+	part->trim_to = STREAMID_MIN;
+	for (int i = 0; i < p->ntrims; i++)
+		if (sid_cmp(p->trims[i].to, part->trim_to) > 0)
+			part->trim_to = p->trims[i].to;
+	part->dropping = p->dropped;
+	part->holder = part->xid;
+	if (!p->made && !p->dropped)
+	{
+		/* the newest operation that is left */
+		if (p->nchunks > 0)
+			part->holder = p->chunks[p->nchunks - 1].xid;
+		if (p->ndels > 0 && TransactionIdFollows(p->dels[p->ndels - 1].xid, part->holder))
+			part->holder = p->dels[p->ndels - 1].xid;
+		if (p->ntrims > 0 && TransactionIdFollows(p->trims[p->ntrims - 1].xid, part->holder))
+			part->holder = p->trims[p->ntrims - 1].xid;
+	}
+}
+
+static void
+cut(Pend *p, SubTransactionId sub)
+{
+	int			ndels = p->ndels;
+
+	while (p->nchunks > 0 && p->chunks[p->nchunks - 1].sub == sub)
+	{
+		Chunk	   *c = &p->chunks[--p->nchunks];
+
+		p->nentries -= c->entries;
+		pfree(c->lp);
+	}
+	while (ndels > 0 && p->dels[ndels - 1].sub == sub)
+		ndels--;
+	while (p->ntrims > 0 && p->trims[p->ntrims - 1].sub == sub)
+		p->ntrims--;
+	if (p->made && p->made_sub == sub)
+		p->made = false;
+	if (p->dropped && p->dropped_sub == sub)
+	{
+		p->dropped = false;
+		if (p->successor != 0)
+			pend_clear_successor(p);
+	}
+	p->gone_stale = true;
+
+	if (p->part != 0)
+	{
+		LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
+		unregister_deletions(p, ndels);
+		part_recompute(p);
+		strm_part_settle(p->ss);
+		strm_wake_note(p->ss);
+		strm_unlock(p->ss);
+	}
+	p->ndels = ndels;
+}
+
+void
+pend_sub_abort(SubTransactionId sub)
+{
+	while (ntouches > 0 && touches[ntouches - 1].sub == sub)
+	{
+		Touch		t = touches[--ntouches];
+		Pend	   *p = t.pend;
+
+		cut(p, sub);
+		p->touched = t.before;
+		if (pend_is_empty(p) && p->touched == InvalidSubTransactionId)
+		{
+			forget_successor(p->id);
+			pend_release(p);
+			pend_unlink(p);
+		}
+	}
+}
+
+void
+pend_release(Pend *p)
+{
+	SharedStream *ss = p->ss;
+
+	if (p->part == 0)
+		return;
+	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
+	unregister_deletions(p, 0);
+	if (TransactionIdIsValid(ss->creator) &&
+		TransactionIdEquals(ss->creator, STRM_PTR(Part, p->part)->xid))
+		ss->creator = InvalidTransactionId;
+	strm_part_release(ss, p->part);
+	p->part = 0;
+	strm_part_settle(ss);
+	strm_wake_note(ss);
+	strm_unlock(ss);
+}
+
+void
+pend_set_successor(Pend *p, SharedStream *successor, int64 id)
+{
+	any_successor = true;
+	p->successor = id;
+	LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
+	p->ss->successor = successor->self;
+	strm_unlock(p->ss);
+}

@@ -1,0 +1,341 @@
+/*
+ * remove.c
+ *	  XDEL and XTRIM.
+ *
+ * Both act on the merged state and the transaction's own entries, not on what
+ * the snapshot sees: what is removed is gone for every reader.
+ *
+ * A deletion is registered under its id; who wants to delete an id that
+ * another transaction is deleting waits for it and looks again.  A trim is
+ * resolved at the call to the id it trims to, and never goes beyond the
+ * smallest id another transaction has reserved; trims that come with an add
+ * do not wait for each other.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/snapmgr.h"
+
+#include "xact/xact.h"
+
+/* --- trimming --- */
+
+/* Own entries that are not gone, in order, while the lock is held. */
+typedef struct OwnWalk
+{
+	Pend	   *p;
+	int			chunk;
+	NodeIter	it;
+	bool		in_chunk;
+	bool		has;
+	NodeEntry	e;
+} OwnWalk;
+
+static void
+own_next(OwnWalk *w)
+{
+	w->has = false;
+	while (w->in_chunk || w->chunk < w->p->nchunks)
+	{
+		if (!w->in_chunk)
+		{
+			node_iter(&w->it, w->p->chunks[w->chunk].lp, w->p->chunks[w->chunk].first, false, false);
+			w->chunk++;
+			w->in_chunk = true;
+		}
+		while (node_next(&w->it, &w->e))
+			if (!pend_is_gone(w->p, w->e.id))
+			{
+				w->has = true;
+				return;
+			}
+		w->in_chunk = false;
+	}
+}
+
+/* Any id deleted by this transaction in lo..hi? */
+static bool
+any_gone(const Pend *p, StreamId lo, StreamId hi)
+{
+	for (int i = 0; i < p->ngone; i++)
+		if (sid_cmp(p->gone[i], lo) >= 0 && sid_cmp(p->gone[i], hi) <= 0)
+			return true;
+	return false;
+}
+
+/* One entry less to remove; true when that was the last. */
+static bool
+take(StreamId id, uint64 *excess, StreamId *bound)
+{
+	*bound = id;
+	return --*excess == 0;
+}
+
+/*
+ * The id of the `excess`th oldest entry, merged and own together, in *last;
+ * whole nodes are skipped where nothing of ours is among them.  Lock held.
+ */
+static void
+find_excess(Pend *p, uint64 excess, StreamId *last)
+{
+	const Stream *s = &p->ss->stream;
+	StreamId	from = p->trim_to;
+	StreamId	master;
+	const StreamNode *n;
+	OwnWalk		w = {.p = p};
+
+	*last = STREAMID_MIN;
+	own_next(&w);
+	while ((n = stream_node_at(&StrmArena, s, from, false, &master)) != NULL)
+	{
+		NodeIter	it;
+		NodeEntry	e;
+
+		if (n->live <= excess && sid_cmp(master, p->trim_to) >= 0 &&
+			!(w.has && sid_cmp(w.e.id, n->last) < 0) && !any_gone(p, master, n->last))
+		{
+			if (n->live > 0)
+				*last = n->last;
+			excess -= n->live;
+			if (excess == 0)
+				return;
+		}
+		else
+		{
+			node_iter(&it, n->lp, master, false, false);
+			while (node_next(&it, &e))
+			{
+				if (pend_is_gone(p, e.id))
+					continue;
+				for (; w.has && sid_cmp(w.e.id, e.id) < 0; own_next(&w))
+					if (take(w.e.id, &excess, last))
+						return;
+				if (take(e.id, &excess, last))
+					return;
+			}
+		}
+		from = n->last;
+		if (!sid_next(&from))
+			break;
+	}
+	for (; w.has; own_next(&w))
+		if (take(w.e.id, &excess, last))
+			return;
+}
+
+/* Merged entries in lo..hi that this transaction has not removed.  Lock held. */
+static uint64
+count_not_gone(Pend *p, StreamId lo, StreamId hi)
+{
+	const Stream *s = &p->ss->stream;
+	uint64		n;
+
+	if (sid_cmp(lo, p->trim_to) < 0)
+		lo = p->trim_to;
+	n = stream_count(&StrmArena, s, lo, hi);
+	for (int i = 0; i < p->ndels; i++)
+		if (!p->dels[i].own && sid_cmp(p->dels[i].id, lo) >= 0 && sid_cmp(p->dels[i].id, hi) <= 0 &&
+			stream_exists(&StrmArena, s, p->dels[i].id))
+			n--;
+	return n;
+}
+
+/* The id below which the trim removes everything; false: nothing.  Lock held. */
+static bool
+resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
+{
+	SharedStream *ss = p->ss;
+	uint64		excess = PG_UINT64_MAX;
+	StreamId	horizon;
+
+	if (spec->by_len)
+	{
+		uint64		length = count_not_gone(p, STREAMID_MIN, STREAMID_MAX) +
+			pend_count(p, STREAMID_MIN, STREAMID_MAX);
+
+		if (length <= spec->maxlen)
+			return false;
+		excess = length - spec->maxlen;
+	}
+	if (spec->approx)
+		stream_approx_bound(&StrmArena, &ss->stream, excess,
+							spec->by_id ? spec->minid : STREAMID_MAX, spec->limit, bound);
+	else if (spec->by_id)
+		*bound = spec->minid;
+	else
+	{
+		find_excess(p, excess, bound);
+		/* the greatest id there is cannot be trimmed away: nothing follows it */
+		(void) sid_next(bound);
+	}
+	if (strm_horizon(ss, p->part, &horizon) && sid_cmp(*bound, horizon) > 0)
+		*bound = horizon;
+	return sid_cmp(*bound, p->trim_to) > 0;
+}
+
+/* Another transaction that removes entries below bound: whom to wait for. */
+static TransactionId
+other_remover(Pend *p, StreamId bound)
+{
+	uint8		key[16];
+	uint64		holder;
+
+	for (EngHandle h = p->ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+		if (h != p->part && !sid_is_zero(STRM_PTR(Part, h)->trim_to))
+			return strm_part_waitfor(p->ss, STRM_PTR(Part, h));
+	for (RaxSeek op = RAX_FIRST;
+		 rax_seek(&StrmArena, &p->ss->deleting, op, key, 16, key, NULL, &holder) &&
+		 sid_cmp(sid_from_key(key), bound) < 0;
+		 op = RAX_GT)
+		if (holder != p->part)
+			return strm_part_waitfor(p->ss, STRM_PTR(Part, holder));
+	return InvalidTransactionId;
+}
+
+uint64
+strm_trim(Target *t, const TrimSpec *spec, bool wait)
+{
+	for (;;)
+	{
+		Pend	   *p = t->pend;
+		TransactionId xid = InvalidTransactionId;
+		StreamId	bound;
+		StreamId	below;
+		uint64		n = 0;
+
+		(void) pend_prepare(p, 0);
+		pend_refresh(p);
+		if (!strm_op_lock(t, p, wait ? GetActiveSnapshot() : NULL))
+			return 0;			/* dropped meanwhile */
+		if (resolve(p, spec, &bound))
+		{
+			if (wait)
+				xid = other_remover(p, bound);
+			if (!TransactionIdIsValid(xid))
+			{
+				below = bound;
+				(void) sid_prev(&below);
+				n = count_not_gone(p, STREAMID_MIN, below) + pend_count(p, STREAMID_MIN, below);
+				if (n > 0)
+				{
+					Part	   *part = STRM_PTR(Part, p->part);
+
+					if (sid_cmp(bound, part->trim_to) > 0)
+						part->trim_to = bound;
+				}
+			}
+		}
+		strm_unlock(p->ss);
+		if (!TransactionIdIsValid(xid))
+		{
+			if (n > 0)
+				pend_add_trim(p, bound);
+			return n;
+		}
+		XactLockTableWait(xid, NULL, NULL, XLTW_None);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* --- deleting --- */
+
+/* Somebody else removes this id: whom to wait for.  Lock held. */
+static TransactionId
+remover_of(Pend *p, StreamId id, const uint8 *key)
+{
+	uint64		holder;
+
+	if (rax_find(&StrmArena, &p->ss->deleting, key, 16, &holder) && holder != p->part)
+		return strm_part_waitfor(p->ss, STRM_PTR(Part, holder));
+	for (EngHandle h = p->ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+		if (h != p->part && sid_cmp(id, STRM_PTR(Part, h)->trim_to) < 0)
+			return strm_part_waitfor(p->ss, STRM_PTR(Part, h));
+	return InvalidTransactionId;
+}
+
+/*
+ * Register what of ids[*done ...] can be; stops at one that another removes
+ * (returns whom to wait for) and, with *full, at lack of memory.
+ */
+static TransactionId
+register_deletions(Pend *p, const StreamId *ids, int nids, int *done, uint64 *deleted, bool *full)
+{
+	uint8		key[16];
+
+	for (; *done < nids; ++*done)
+	{
+		StreamId	id = ids[*done];
+		TransactionId xid;
+
+		if (pend_has(p, id))
+		{
+			pend_add_deletion(p, id, true);
+			++*deleted;
+			continue;
+		}
+		if (pend_is_gone(p, id) || !stream_exists(&StrmArena, &p->ss->stream, id))
+			continue;
+		sid_to_key(id, key);
+		xid = remover_of(p, id, key);
+		if (TransactionIdIsValid(xid))
+			return xid;
+		if (rax_insert(&StrmArena, &p->ss->deleting, key, 16, p->part, NULL, ARENA_SHRINK) != ENG_OK)
+		{
+			*full = true;
+			return InvalidTransactionId;
+		}
+		STRM_PTR(Part, p->part)->ndeleting++;
+		pend_add_deletion(p, id, false);
+		++*deleted;
+	}
+	return InvalidTransactionId;
+}
+
+static int
+id_cmp(const void *a, const void *b)
+{
+	return sid_cmp(*(const StreamId *) a, *(const StreamId *) b);
+}
+
+static int
+unique_ids(StreamId *ids, int n)
+{
+	int			kept = 0;
+
+	qsort(ids, n, sizeof(StreamId), id_cmp);
+	for (int i = 0; i < n; i++)
+		if (kept == 0 || sid_cmp(ids[i], ids[kept - 1]) != 0)
+			ids[kept++] = ids[i];
+	return kept;
+}
+
+uint64
+strm_delete(Target *t, StreamId *ids, int nids)
+{
+	uint64		deleted = 0;
+	int			done = 0;
+
+	nids = unique_ids(ids, nids);	/* in order of id: two deleters meet at the first */
+	while (done < nids)
+	{
+		Pend	   *p = t->pend;
+		TransactionId xid;
+		bool		full = false;
+
+		(void) pend_prepare(p, nids - done);
+		pend_refresh(p);
+		if (!strm_op_lock(t, p, GetActiveSnapshot()))
+			break;				/* dropped meanwhile */
+		xid = register_deletions(p, ids, nids, &done, &deleted, &full);
+		strm_unlock(p->ss);
+		if (full)
+			strm_raise_full();
+		if (TransactionIdIsValid(xid))
+		{
+			XactLockTableWait(xid, NULL, NULL, XLTW_None);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	return deleted;
+}

@@ -1,0 +1,251 @@
+/*
+ * xact.h
+ *	  What the running transaction does to streams, and what it sees of them.
+ *
+ * Model (after async.c of the server)
+ *	1. An operation is decided at the call and put on the list of the stream's
+ *	   Pend, private to this backend and tagged with its subtransaction; what
+ *	   others must respect meanwhile is registered in shared memory as the
+ *	   transaction's Part in the stream.  The list is the only truth about the
+ *	   open transaction.
+ *	2. A subtransaction that commits hands its operations to its parent; one
+ *	   that aborts cuts them off the end of the lists and what they had
+ *	   registered is taken back.
+ *	3. At pre-commit the lists become change sets: memory for their merge is
+ *	   set aside, rows are written, a number is taken, the sets are queued.
+ *	   Any of that may fail, and then the transaction aborts.
+ *	4. At commit one store makes the sets effective; merging and waking is the
+ *	   last thing done.  At abort the same with the opposite sign.
+ *	5. PREPARE TRANSACTION is refused.
+ *
+ * What a function sees = shared state as of its snapshot + the lists.
+ *
+ * Locking: nothing here holds a lightweight lock when it can raise an error.
+ */
+#ifndef STREAM_XACT_H
+#define STREAM_XACT_H
+
+#include "store/store.h"
+#include "types/streampos.h"
+
+/* Entries this transaction has added: a chunk (engine/stream.h) of one run of
+ * ids and of one subtransaction. */
+typedef struct Chunk
+{
+	StreamId	first;
+	StreamId	last;
+	uint32		entries;
+	uint32		bytes;
+	uint32		cap;
+	bool		new_run;		/* ids of others may lie before it */
+	SubTransactionId sub;
+	TransactionId xid;			/* of the subtransaction */
+	uint8	   *lp;
+} Chunk;
+
+typedef struct Deletion
+{
+	StreamId	id;
+	bool		own;			/* of an entry of this transaction: not registered */
+	SubTransactionId sub;
+	TransactionId xid;
+} Deletion;
+
+typedef struct Trim
+{
+	StreamId	to;
+	SubTransactionId sub;
+	TransactionId xid;
+} Trim;
+
+/* What this transaction has done to one stream. */
+typedef struct Pend
+{
+	struct Pend *next;			/* list of all */
+	SharedStream *ss;
+	int64		id;
+	EngHandle	part;			/* 0: nothing registered yet */
+	Oid			checked;		/* role whose right to write was checked */
+
+	bool		made;			/* xcreate of a missing stream */
+	SubTransactionId made_sub;
+	bool		dropped;
+	SubTransactionId dropped_sub;
+	int64		successor;		/* id of the stream made behind the dropped one, or 0 */
+
+	Chunk	   *chunks;
+	int			nchunks;
+	int			chunks_cap;
+	uint64		nentries;		/* in chunks */
+	Deletion   *dels;
+	int			ndels;
+	int			dels_cap;
+	Trim	   *trims;
+	int			ntrims;
+	int			trims_cap;
+	SubTransactionId touched;	/* newest subtransaction that has operations here */
+
+	/* derived from the lists, when wanted: see pend_gone */
+	bool		gone_stale;
+	StreamId   *gone;			/* sorted ids of dels */
+	int			ngone;
+	int			gone_cap;
+	StreamId	trim_to;		/* greatest of trims, 0-0 */
+
+	/* while committing */
+	EngHandle	changeset;
+	bool		create;			/* this transaction writes the catalog row */
+} Pend;
+
+/* A stream as named in a call. */
+typedef struct Target
+{
+	Db		   *db;
+	const char *name;
+	uint32		len;
+	SharedStream *ss;			/* NULL: there is none that this transaction sees */
+	int64		id;
+	Pend	   *pend;			/* NULL: nothing done to it yet */
+	bool		provisional;	/* it is there only for transactions that are making it */
+	uint32		node_max_bytes;
+	uint32		node_max_entries;
+} Target;
+
+/* --- access.c: finding streams and the right to use them --- */
+
+extern int	strm_node_max_bytes;	/* settings for streams made from now on */
+extern int	strm_node_max_entries;
+
+/* Entry of every SQL function: memory there, not in recovery, database loaded.
+ * `command` names the function in errors; write: refused in read-only
+ * transactions.  55000, 0A000, 25006. */
+extern Db  *strm_use(const char *command, bool write);
+
+/* The database as strm_use gave it last, or NULL; raises nothing. */
+extern Db  *strm_db_loaded(void);
+
+/* Find a stream for reading: what the active snapshot and this transaction
+ * see.  False if missing.  42501 if the caller may not read it. */
+extern bool strm_open_read(Db *db, const char *name, uint32 len, Target *t);
+
+/* The same for changing it; 42501 likewise. */
+extern bool strm_open_write(Db *db, const char *name, uint32 len, Target *t);
+
+/* For adding: makes a provisional stream if it is missing and `make`. */
+extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t);
+
+/* The role may read this stream. */
+extern bool strm_may_read(Oid role, Oid owner);
+
+extern void strm_raise_missing(const char *name, uint32 len) pg_attribute_noreturn();
+extern void strm_raise_gone(void) pg_attribute_noreturn();
+extern void strm_check_broken(SharedStream *ss);
+
+/* --- pend.c: the lists --- */
+
+extern Pend *pend_find(SharedStream *ss, int64 id);
+extern Pend *pend_find_id(int64 id);
+extern Pend *pend_get(SharedStream *ss, int64 id);
+extern Pend *pend_first(void);
+
+/* Before an operation, outside all locks: the subtransaction has an xid, the
+ * Pend knows it, the lists have room for one more (n more deletions). */
+extern TransactionId pend_prepare(Pend *p, int ndels);
+extern EngHandle pend_part(Pend *p);	/* registers the Part; lock held; 0: no memory */
+
+extern void pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields);
+extern void pend_add_deletion(Pend *p, StreamId id, bool own);
+extern void pend_add_trim(Pend *p, StreamId to);
+
+extern bool pend_is_empty(const Pend *p);
+extern void pend_refresh(Pend *p);	/* brings gone and trim_to up to date; may raise */
+extern bool pend_is_gone(const Pend *p, StreamId id);	/* deleted or trimmed by us */
+extern bool pend_last_id(const Pend *p, StreamId *id);	/* greatest id added */
+extern bool pend_has(const Pend *p, StreamId id);	/* an entry of ours, not gone */
+extern uint64 pend_count(const Pend *p, StreamId lo, StreamId hi);	/* not gone */
+
+extern void pend_sub_commit(SubTransactionId sub, SubTransactionId parent);
+extern void pend_sub_abort(SubTransactionId sub);
+extern void pend_release(Pend *p);	/* take back what is registered; cannot fail */
+extern void pend_unlink(Pend *p);
+
+/* A stream made under the name of the one that p drops. */
+extern void pend_set_successor(Pend *p, SharedStream *successor, int64 id);
+extern void pend_clear_successor(Pend *p);
+extern void pend_forget_all(void);
+
+/* --- commit.c: callbacks --- */
+
+extern void strm_xact_init(void);	/* from _PG_init */
+extern void strm_check_sealed(void);	/* 55000 after pre-commit */
+
+/* --- view.c: one look --- */
+
+/* What a look found; taken under one holding of the lock. */
+typedef struct View
+{
+	uint64		length;			/* live entries that the caller sees, own changes included */
+	uint64		entries_added;
+	StreamId	last_id;		/* greatest id, own adds included */
+	StreamId	max_deleted_id;
+	StreamId	cursor_hi;		/* a cursor read ends with this id at the latest */
+	StreamId	last;			/* what `$` means */
+	uint64		nodes;
+	uint64		rax_nodes;
+	uint64		bytes;
+	uint32		node_max_bytes;
+	uint32		node_max_entries;
+	uint64		applied;
+} View;
+
+/* 72000 if the snapshot is too old; false if the stream is gone. */
+extern bool view_take(Target *t, View *v);
+
+/* Count what the caller sees between lo and hi, inclusive. */
+extern uint64 view_count(Target *t, StreamId lo, StreamId hi);
+
+/* A planner's guess of view_count: merged entries only, no waiting, no error.
+ * False if it cannot tell. */
+extern bool strm_estimate(const char *name, uint32 len, StreamId lo, StreamId hi, uint64 *n);
+
+/* --- reader.c: entries in order --- */
+
+typedef struct Reader Reader;
+
+/* Entries lo <= id <= hi as the caller sees them.  The snapshot is the active
+ * one.  want: how many are likely to be read (0: all). */
+extern Reader *reader_open(Target *t, StreamId lo, StreamId hi, bool reverse, int64 want);
+extern bool reader_next(Reader *r, NodeEntry *e);	/* valid until the next call */
+extern void reader_close(Reader *r);
+
+/* --- add.c, remove.c, create.c: operations --- */
+
+typedef struct TrimSpec
+{
+	bool		by_len;
+	bool		by_id;
+	uint64		maxlen;
+	StreamId	minid;
+	bool		approx;
+	uint64		limit;			/* entries; 0: none */
+} TrimSpec;
+
+/* XADD: reserve an id and put the entry on the list.  ST001, 54000. */
+extern StreamId strm_add(Target *t, const StreamPos *pos, const uint8 *fields);
+
+/* Lock the stream for an operation, its Part registered: waits for who drops
+ * it.  snap as in strm_look.  False: it is gone, find it again. */
+extern bool strm_op_lock(Target *t, Pend *p, Snapshot snap);
+
+/* XTRIM, resolved now; `wait`: for others who trim here, so that the count is
+ * exact.  Returns how many entries go. */
+extern uint64 strm_trim(Target *t, const TrimSpec *spec, bool wait);
+
+/* XDEL: returns how many of the ids were there. */
+extern uint64 strm_delete(Target *t, StreamId *ids, int nids);
+
+/* Make or drop a stream.  strm_make: false if it was there. */
+extern bool strm_make(Db *db, const char *name, uint32 len);
+extern bool strm_drop(Db *db, const char *name, uint32 len);
+
+#endif							/* STREAM_XACT_H */

@@ -1,0 +1,83 @@
+#!/bin/bash
+# The main job on real data: a week of earthquakes goes into a table and a stream.
+#
+#	test/demo.sh start		builds, installs, runs the demo; the cluster stays up
+#	test/demo.sh stop
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+if [ "${1:-start}" = stop ]; then
+	wipe_dir demo
+	exit 0
+fi
+
+psql_demo()
+{
+	"$BINDIR/psql" -X -q -h "$RUN" -d quakes -v ON_ERROR_STOP=1 -P pager=off -P footer=off "$@"
+}
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+[ -t 1 ] || say() { printf '\n== %s\n' "$*"; }
+
+echo "Building and installing the extension."
+build_and_install
+
+wipe_dir demo
+RUN=$(run_dir demo)
+echo "Starting a private cluster in $RUN (unix socket only)."
+cluster_start "$RUN" "fsync = on" "log_min_messages = warning"
+"$BINDIR/psql" -X -q -h "$RUN" -d postgres -c "CREATE DATABASE quakes"
+
+say "1. A week of earthquakes goes into a table and, in the same transactions, into a stream"
+psql_demo -e -f "$ROOT/test/demo/load.sql" <"$ROOT/test/data/earthquakes.csv"
+
+say "2. Reading"
+psql_demo -e -f "$ROOT/test/demo/read.sql"
+
+say "3. A reader that follows the stream and remembers how far it has come"
+psql_demo -e -f "$ROOT/test/demo/follow.sql"
+
+say "4. What is rolled back was never there"
+psql_demo -e -f "$ROOT/test/demo/rollback.sql"
+
+say "5. Trimming: the stream keeps the last days, the table everything"
+psql_demo -e -f "$ROOT/test/demo/trim.sql"
+
+say "6. kill -9"
+echo "The answers to a handful of questions before:"
+psql_demo -f "$ROOT/test/demo/answers.sql" | tee "$BUILD/demo-before"
+echo "Somebody has a transaction open that has added an entry and deleted others …"
+exec {pipe}> >(psql_demo -At >/dev/null 2>&1 || true)
+echo "BEGIN; SELECT xadd('quakes', '{\"mag\":\"9.9\",\"place\":\"never happened\"}'), xtrim('quakes', 0); SELECT 'open';" >&$pipe
+for ((i = 0; i < 500; i++)); do
+	open=$(psql_demo -Atc "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'")
+	[ "$open" = 1 ] && break
+	read -rt 0.02 <> <(:) || true
+done
+[ "$open" = 1 ] || die "the open transaction did not come up"
+pid=$(head -n 1 "$RUN/data/postmaster.pid")
+echo "… when the server is killed:  kill -9 $pid"
+kill -9 "$pid"
+exec {pipe}>&-
+# The last processes of the dead server let go of its memory in a moment.
+for ((i = 0; i < 500; i++)); do
+	(cluster_start "$RUN") >/dev/null 2>&1 && break
+	read -rt 0.1 <> <(:) || true
+done
+echo "The server is started again.  The answers now:"
+psql_demo -f "$ROOT/test/demo/answers.sql" | tee "$BUILD/demo-after"
+cmp -s "$BUILD/demo-before" "$BUILD/demo-after" || die "the answers differ"
+echo "They are the same."
+
+say "Try it yourself; the cluster stays up"
+cat <<END
+  $BINDIR/psql -h $RUN -U postgres quakes
+
+for instance:
+
+  SELECT * FROM xrevrange('quakes', count => 3);
+  SELECT xadd('quakes', fields('place', 'my desk', 'mag', 0.1));
+  SELECT * FROM xread('quakes', '\$', block => '1 minute');    -- and an xadd in a second psql
+
+Stop it and remove it with:  make demo-stop
+END

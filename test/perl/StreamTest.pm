@@ -1,0 +1,242 @@
+# What the TAP tests share: nodes with the extension, waiting with a deadline,
+# psql in the background, load that keeps its own record of what was committed.
+package StreamTest;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes ();
+
+our @EXPORT = qw(
+  stream_node wait_for background start_again sqlstate logical_state
+  start_load stop_load check_load random_seed
+);
+
+# Seconds that anything may take before the test is given up.
+my $patience = $ENV{PG_TEST_TIMEOUT_DEFAULT} || 180;
+
+# A started node with the extension in database postgres.  Options:
+#	conf => lines for postgresql.conf, fsync => 1 for tests of durability,
+#	streaming => 1 for a node that a standby follows, extension => 0 for none.
+sub stream_node
+{
+	my ($name, %opt) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(allows_streaming => $opt{streaming} ? 1 : 0);
+	$node->append_conf('postgresql.conf', slurp_file("$ENV{STREAM_TREE}/test/stream.conf"));
+	$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+	$node->append_conf('postgresql.conf', 'fsync = ' . ($opt{fsync} ? 'on' : 'off') . "\n");
+	$node->append_conf('postgresql.conf', $opt{conf}) if defined $opt{conf};
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION stream') unless exists $opt{extension} && !$opt{extension};
+	return $node;
+}
+
+# Wait until the code returns true.  Dies when it takes too long.
+sub wait_for(&$)
+{
+	my ($condition, $what) = @_;
+	my $deadline = Time::HiRes::time() + $patience;
+
+	until ($condition->())
+	{
+		die "gave up waiting for: $what" if Time::HiRes::time() > $deadline;
+		select(undef, undef, undef, 0.02);
+	}
+	return 1;
+}
+
+# psql with a script of its own, in the background.  ->() waits for its end and
+# returns what it wrote: stdout, stderr.  Errors carry their SQLSTATE.
+sub background
+{
+	my ($node, $script, %opt) = @_;
+	my ($out, $err) = ('', '');
+	my $text = "\\set VERBOSITY verbose\n$script\n";
+	my $run = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', "ON_ERROR_STOP=" . ($opt{go_on} ? 0 : 1), '-f', '-',
+			'-d', $node->connstr($opt{dbname} || 'postgres') ],
+		'<', \$text, '>', \$out, '2>', \$err, IPC::Run::timeout($patience));
+
+	return sub {
+		my $step = shift || 'finish';
+
+		if ($step eq 'finish')
+		{
+			$run->finish;
+			chomp($out);
+			return ($out, $err);
+		}
+		$run->pump_nb if $run->pumpable;
+		return $out;
+	};
+}
+
+# The SQLSTATE a statement fails with, or '' where it does not.
+sub sqlstate
+{
+	my ($node, $sql, %opt) = @_;
+	my ($status, $out, $err) = $node->psql($opt{dbname} || 'postgres', "\\set VERBOSITY verbose\n$sql", on_error_stop => 1);
+
+	return $err =~ /(?:ERROR|FATAL):\s+([0-9A-Z]{5})/ ? $1 : $status == 0 ? '' : "status $status: $err";
+}
+
+# Start a node whose postmaster was killed: its last children hold on to the
+# shared memory for a moment.
+sub start_again
+{
+	my ($node) = @_;
+
+	return wait_for { $node->start(fail_ok => 1) } 'start after a kill';
+}
+
+# Everything that can be said about the contents of all streams of a database,
+# one line a stream.  How entries are packed into nodes is not part of it.
+sub logical_state
+{
+	my ($node, $dbname) = @_;
+
+	return $node->safe_psql($dbname || 'postgres', q{
+		SELECT c.name, stream.xlen(c.name), stream.xtail(c.name),
+			(SELECT jsonb_object_agg(i.key, i.value) FROM stream.xinfo_stream(c.name) x, jsonb_each(to_jsonb(x)) i
+			 WHERE i.key NOT LIKE 'radix%' AND i.key NOT LIKE '%memory%'),
+			(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM stream.xrange(c.name))
+		FROM stream.catalog c ORDER BY c.name COLLATE "C"});
+}
+
+# A seed for srand, printed, so that a run can be repeated: SEED=n.
+sub random_seed
+{
+	my $seed = defined $ENV{SEED} ? $ENV{SEED} : int(rand(2**31));
+
+	srand($seed);
+	note("SEED=$seed");
+	return $seed;
+}
+
+# --- load with a record of what was acknowledged -------------------------
+#
+# Each worker is a psql that works off a script of transactions.  A transaction
+# writes rows into table load and the same into stream load; once its COMMIT
+# has returned psql writes "ack <tx>" to the worker's file.  Some transactions
+# roll back, wholly or to a savepoint; what they wrote has tx < 0.
+
+my $next_tx = 1;
+
+sub load_script
+{
+	my ($count) = @_;
+	my $script = "SET search_path = public, stream;\n";
+
+	for (1 .. $count)
+	{
+		my $tx = $next_tx++;
+		my $kind = int(rand(6));
+		my $both = sub {
+			my ($t, $k) = @_;
+			return "WITH i AS (INSERT INTO load VALUES ($t, $k)) SELECT xadd('load', fields('tx', $t, 'k', $k))";
+		};
+
+		if ($kind <= 1)
+		{
+			$script .= "SELECT 'ack $tx' FROM (" . "SELECT xadd('load', fields('tx', $tx, 'k', 0))) x, load_row($tx, 0);\n";
+			next;
+		}
+		$script .= "BEGIN;\n" . $both->($tx, 0) . ";\n";
+		if ($kind == 3)
+		{
+			$script .= "SAVEPOINT a;\n" . $both->(-$tx, 1) . ";\nROLLBACK TO a;\n" . $both->($tx, 2) . ";\n";
+		}
+		elsif ($kind == 4)
+		{
+			$script .= "SELECT xadd('load', fields('tx', $tx, 'k', k)), load_row($tx, k) FROM generate_series(1, 20) k;\n";
+		}
+		elsif ($kind == 5)
+		{
+			$script =~ s/BEGIN;\n[^\n]*\n\z//;
+			$script .= "BEGIN;\n" . $both->(-$tx, 0) . ";\nROLLBACK;\n";
+			next;
+		}
+		$script .= "COMMIT;\n\\echo ack $tx\n";
+	}
+	return $script;
+}
+
+# start_load(node, workers, transactions each)
+sub start_load
+{
+	my ($node, $workers, $count) = @_;
+	my $dir = PostgreSQL::Test::Utils::tempdir();
+	my @load;
+
+	$node->safe_psql('postgres', q{
+		CREATE TABLE IF NOT EXISTS load(tx int, k int);
+		CREATE OR REPLACE FUNCTION load_row(tx int, k int) RETURNS int LANGUAGE sql VOLATILE AS
+			'INSERT INTO load VALUES ($1, $2) RETURNING k'});
+	for my $w (1 .. $workers)
+	{
+		my $file = "$dir/worker$w";
+
+		append_to_file("$file.sql", load_script($count));
+		append_to_file("$file.out", '');
+		push @load, {
+			acks => "$file.out",
+			run => IPC::Run::start(
+				[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-f', "$file.sql", '-d', $node->connstr('postgres') ],
+				'>', "$file.out", '2>', "$file.err")
+		};
+	}
+	return \@load;
+}
+
+# stop_load(load): wait until every worker has ended, by itself or because its
+# server went away; returns the transactions acknowledged.
+sub stop_load
+{
+	my ($load) = @_;
+	my @acked;
+
+	for my $worker (@$load)
+	{
+		$worker->{run}->finish;
+		push @acked, slurp_file($worker->{acks}) =~ /^ack (\d+)$/mg;
+	}
+	return @acked;
+}
+
+# check_load(node, workers, acknowledged so far, what): the stream holds what the
+# table holds, in order of ids; everything acknowledged is there, and at most one
+# transaction a worker that was not.
+sub check_load
+{
+	my ($node, $in_flight, $acked, $what) = @_;
+	my $dir = PostgreSQL::Test::Utils::tempdir();
+
+	append_to_file("$dir/acked", join('', map { "$_\n" } @$acked));
+	my $result = $node->safe_psql('postgres', qq{
+		SET search_path = public, stream;
+		CREATE TEMP TABLE acked(tx int);
+		\\copy acked FROM '$dir/acked'
+		CREATE TEMP TABLE got AS SELECT id, (fields->>'tx')::int AS tx, (fields->>'k')::int AS k FROM xrange('load');
+		SELECT 'in the stream only ' || count(*) FROM (SELECT tx, k FROM got EXCEPT ALL SELECT tx, k FROM load) d;
+		SELECT 'in the table only ' || count(*) FROM (SELECT tx, k FROM load EXCEPT ALL SELECT tx, k FROM got) d;
+		SELECT 'rolled back ' || count(*) FROM got WHERE tx < 0;
+		SELECT 'acknowledged and lost ' || count(*) FROM (SELECT tx FROM acked EXCEPT SELECT tx FROM load) d;
+		SELECT 'too many in flight ' || (count(*) > $in_flight) FROM (SELECT tx FROM load EXCEPT SELECT tx FROM acked) d;
+		SELECT 'length differs ' || (xlen('load') <> count(*)) FROM got;
+	});
+	is($result, "in the stream only 0\nin the table only 0\nrolled back 0\nacknowledged and lost 0\n"
+		. "too many in flight false\nlength differs false", $what)
+	  or diag($node->safe_psql('postgres', q{
+		SELECT 'stream', tx, k FROM (SELECT (fields->>'tx')::int AS tx, (fields->>'k')::int AS k FROM stream.xrange('load')
+			EXCEPT SELECT tx, k FROM load) d LIMIT 10}));
+	return;
+}
+
+1;

@@ -1,0 +1,79 @@
+-- The shape of the catalogue: what is there, what it returns, how it is marked.
+BEGIN;
+SELECT no_plan();
+SET search_path = public, stream, pg_catalog;
+
+SELECT has_schema('stream');
+SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid', 'streampos', 'streamids', 'streamfields', 'stream']::name[]) t;
+
+-- Functions by name, with the type they return.
+SELECT has_function('stream', f::name, format('function %s', f))
+FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
+	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xinfo_stream', 'xwait', 'fields', 'fields_from', 'field_bytes']) f;
+SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
+FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
+	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
+	('xadd_many', 'SETOF stream.streamid')) r(name, result)
+JOIN pg_proc p ON p.proname = r.name AND p.pronamespace = 'stream'::regnamespace
+WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY p.oid;
+SET search_path = public, stream, pg_catalog;
+
+-- Writes run in the leader of a query only, reads may not leave it; nothing is stable or immutable that looks at a stream.
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xwait)$' THEN 'uv' ELSE 'rv' END,
+	format('%s is marked right', p.proname))
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' ORDER BY p.oid;
+
+-- The key comes first everywhere, and is of type stream.
+SELECT is(p.proargtypes[0], 'stream.stream'::regtype::oid, format('first argument of %s', p.proname))
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_many$' ORDER BY p.oid;
+SELECT is(p.proargnames[1], 'key', format('its name in %s', p.proname))
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '^xread_many$' ORDER BY p.oid;
+
+-- No function may be called by a user with an argument of type internal or cstring that does not have to be.
+SELECT is_empty($$
+	SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.prosecdef
+		AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%') $$,
+	'a function with its definer''s rights has a search path of its own');
+
+-- Operator classes.
+SELECT is_empty($$
+	SELECT t, m FROM (VALUES ('streamid', 'btree'), ('streamid', 'hash'), ('streamid', 'brin'), ('streamfields', 'btree'), ('streamfields', 'hash')) w(t, m)
+	WHERE NOT EXISTS (SELECT FROM pg_opclass o JOIN pg_am a ON a.oid = o.opcmethod
+		WHERE o.opcintype = ('stream.' || t)::regtype AND a.amname = m AND o.opcdefault) $$, 'default operator classes');
+
+-- Casts: i implicit, a assignment, e explicit.
+SELECT is(c.castcontext::text, w.context, format('cast %s to %s', w.f, w.t))
+FROM (VALUES ('text', 'streamid', 'i'), ('varchar', 'streamid', 'i'), ('streamid', 'timestamptz', 'a'), ('timestamptz', 'streamid', 'a'),
+	('streamid', 'text', 'e'), ('text', 'streampos', 'i'), ('varchar', 'streampos', 'i'), ('streamid', 'streampos', 'i'),
+	('timestamptz', 'streampos', 'i'), ('timestamp', 'streampos', 'i'), ('date', 'streampos', 'i'),
+	('text', 'streamids', 'i'), ('varchar', 'streamids', 'i'), ('streamid', 'streamids', 'i'), ('text[]', 'streamids', 'i'),
+	('varchar[]', 'streamids', 'i'), ('streamid[]', 'streamids', 'i'),
+	('text', 'streamfields', 'i'), ('varchar', 'streamfields', 'i'), ('json', 'streamfields', 'i'), ('jsonb', 'streamfields', 'i'),
+	('text[]', 'streamfields', 'i'), ('streamfields', 'json', 'i'), ('streamfields', 'jsonb', 'e'), ('streamfields', 'text[]', 'e'),
+	('stream', 'text', 'i'), ('text', 'stream', 'i'), ('varchar', 'stream', 'i')) w(f, t, context)
+LEFT JOIN pg_cast c ON c.castsource = w.f::regtype AND c.casttarget = w.t::regtype;
+
+-- Views, and tables nobody but the engine writes.
+SELECT has_view('stream', v, format('view %s', v)) FROM unnest(array['streams', 'activity']::name[]) v;
+SELECT has_table('stream', t, format('table %s', t)) FROM unnest(array['catalog', 'journal_0']::name[]) t;
+SELECT ok(NOT has_table_privilege('public', c.oid, p), format('%s on %s is not for all', p, c.relname))
+FROM pg_class c, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) p
+WHERE c.relnamespace = 'stream'::regnamespace AND c.relkind = 'r' ORDER BY c.relname, p;
+-- A dump takes all of it along.
+SELECT is_empty($$
+	SELECT c.relname FROM pg_class c, pg_extension e WHERE c.relnamespace = 'stream'::regnamespace AND c.relkind IN ('r', 'S')
+		AND e.extname = 'stream' AND NOT c.oid = ANY (coalesce(e.extconfig, '{}')) $$, 'every table is configuration for pg_dump');
+
+-- Every object belongs to the extension and to its schema.
+SELECT is_empty($$
+	SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace
+		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e') $$,
+	'every function is the extension''s');
+
+-- Settings.
+SELECT is(count(*)::int, 0, 'no setting outside the prefix') FROM pg_settings WHERE name LIKE 'strm%';
+SELECT ok(EXISTS (SELECT FROM pg_settings WHERE name = s), format('setting %s', s))
+FROM unnest(array['stream.memory', 'stream.node_max_bytes', 'stream.node_max_entries']) s;
+
+SELECT finish();
+ROLLBACK;

@@ -1,0 +1,72 @@
+#!/bin/bash
+# Installs what is missing on a Debian 12 machine.
+#
+#	test/setup.sh build		the compiler, the server and its headers
+#	test/setup.sh test		and what the tests need
+#	test/setup.sh bench		and what the benchmark compares with
+#
+# As root, or as a user with sudo.  Where nothing is missing it does nothing
+# and needs no network.  Clusters that Debian's packages create are left alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+goal=${1:-test}
+node_pg=8.13.1					# the version of node-pg the tests run with
+
+wanted=()						# packages to install
+need() { wanted+=("$1"); }
+
+# One package a line, asked for when its proof is not there.
+have_pkg() { dpkg -s "$1" 2>/dev/null | grep -q '^Status: install ok installed'; }
+have_cmd() { command -v "$1" >/dev/null; }
+have_file() { compgen -G "$1" >/dev/null; }
+
+have_cmd gcc || need gcc
+have_cmd make || need make
+have_file '/usr/include/*/gnu/libc-version.h' || have_file /usr/include/gnu/libc-version.h || need libc6-dev
+have_file /usr/lib/postgresql/15/bin/postgres || need postgresql-15
+have_file /usr/lib/postgresql/15/lib/pgxs/src/makefiles/pgxs.mk || need postgresql-server-dev-15
+
+if [ "$goal" = test ]; then
+	have_cmd clang || need clang
+	have_file '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' || need libclang-rt-14-dev
+	perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl
+	have_file /usr/share/postgresql/15/extension/pgtap.control || need postgresql-15-pgtap
+	have_cmd python3 || need python3
+	/usr/bin/python3 -c 'import psycopg' 2>/dev/null || need python3-psycopg
+	/usr/bin/python3 -c 'import psycopg2' 2>/dev/null || need python3-psycopg2
+	have_cmd node || need nodejs
+	have_cmd npm || need npm
+elif [ "$goal" = bench ]; then
+	have_cmd redis-server || need redis-server
+	have_cmd redis-benchmark || need redis-tools
+fi
+
+if [ ${#wanted[@]} -gt 0 ]; then
+	if ! have_cmd apt-get; then
+		echo "missing, install by hand: ${wanted[*]}" >&2
+		exit 1
+	fi
+	sudo=
+	if [ "$(id -u)" -ne 0 ]; then
+		have_cmd sudo || { echo "missing: ${wanted[*]}; run as root or install sudo" >&2; exit 1; }
+		sudo=sudo
+	fi
+	echo "# installing: ${wanted[*]}"
+	mkdir -p build
+	if ! { $sudo apt-get update &&
+		$sudo env DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y --no-install-recommends "${wanted[@]}"; } >build/setup.log 2>&1 </dev/null
+	then
+		tail -n 30 build/setup.log >&2
+		exit 1
+	fi
+fi
+
+# node-pg is in no Debian package; it is kept under build, outside git.
+if [ "$goal" = test ] && [ ! -d build/node/node_modules/pg ]; then
+	echo "# installing: node-pg $node_pg"
+	mkdir -p build/node
+	npm install --prefix build/node --no-audit --no-fund --loglevel=error "pg@$node_pg" >build/npm.log 2>&1 </dev/null ||
+		{ tail -n 30 build/npm.log >&2; exit 1; }
+fi

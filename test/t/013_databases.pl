@@ -1,0 +1,63 @@
+# Streams belong to a database, and to the extension in it.
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use StreamTest;
+use Test::More;
+
+my $node = stream_node('databases');
+my $add = q{SELECT stream.xadd('s', '{"a":1}', '1-0')};
+
+# One name in two databases is two streams.
+$node->safe_psql('postgres', 'CREATE DATABASE two');
+$node->safe_psql('two', "CREATE EXTENSION stream; $add; $add" =~ s/'1-0'\)$/'2-0')/r);
+$node->safe_psql('postgres', $add);
+is($node->safe_psql('postgres', q{SELECT stream.xlen('s')}), 1, 'one entry here');
+is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'two there');
+
+# A copy of a database has its streams, and goes its own way.
+wait_for { ($node->psql('postgres', 'CREATE DATABASE copy TEMPLATE two'))[0] == 0 } 'a copy';
+is(logical_state($node, 'copy'), logical_state($node, 'two'), 'a copy of a database has its streams');
+$node->safe_psql('copy', q{SELECT stream.xadd('s', '{"a":1}', '9-0')});
+is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'and changes the other no more');
+
+# Dropping the extension drops the streams, but only when it commits.
+$node->safe_psql('two', 'BEGIN; DROP EXTENSION stream; ROLLBACK');
+is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'a drop that is rolled back drops nothing');
+$node->safe_psql('two', 'DROP EXTENSION stream');
+$node->safe_psql('two', 'CREATE EXTENSION stream');
+is($node->safe_psql('two', q{SELECT stream.xexists('s'), stream.xlen('s')}), 'f|0', 'a new extension begins empty');
+$node->safe_psql('two', $add);
+$node->restart;
+is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 1, 'and stays what it is after a restart');
+
+# Creating it within a transaction, with use, and rolled back.
+$node->safe_psql('postgres', 'CREATE DATABASE three');
+$node->psql('three', "BEGIN; CREATE EXTENSION stream; $add; ROLLBACK");
+is($node->safe_psql('three', q{SELECT count(*) FROM pg_extension WHERE extname = 'stream'}), 0, 'nothing is left of it');
+$node->safe_psql('three', 'CREATE EXTENSION stream');
+is($node->safe_psql('three', q{SELECT stream.xlen('s')}), 0, 'and a later one begins empty');
+is($node->safe_psql('three', "BEGIN; DROP EXTENSION stream; CREATE EXTENSION stream; $add; COMMIT") =~ /1-0/ ? 1 : 0, 1, 'created and used in one transaction');
+is($node->safe_psql('three', q{SELECT stream.xlen('s')}), 1, 'it keeps what was added');
+
+# A session that knew the old streams finds the new ones.
+my $session = $node->background_psql('three');
+$session->query_safe(q{SELECT stream.xlen('s')});
+$node->safe_psql('three', 'DROP EXTENSION stream; CREATE EXTENSION stream');
+is($session->query_safe(q{SELECT stream.xlen('s')}), 0, 'a session that was there before sees the new one');
+$session->quit;
+
+# DROP DATABASE, and another of the same name.
+for my $n (1, 2)
+{
+	wait_for { ($node->psql('postgres', 'DROP DATABASE three'))[0] == 0 } 'the drop';
+	$node->safe_psql('postgres', 'CREATE DATABASE three');
+	$node->safe_psql('three', 'CREATE EXTENSION stream');
+	is($node->safe_psql('three', q{SELECT stream.xlen('s')}), 0, 'a new database begins empty');
+	$node->safe_psql('three', $add);
+}
+is($node->safe_psql('postgres', q{SELECT stream.xlen('s')}), 1, 'the first database is what it was');
+
+done_testing();
