@@ -26,10 +26,15 @@ REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=build/isolation
 
-PG_CPPFLAGS = -Isrc -DSTREAM_VERSION='"$(EXTVERSION)"' \
-	-DPGDLLEXPORT='__attribute__((visibility("default")))'
-PG_CFLAGS = -std=gnu11 -fvisibility=hidden -MMD -MP $(WERROR)
-EXTRA_CLEAN = build $(OBJS:.o=.d) $(wildcard src/*/*.bc)
+PG_CPPFLAGS = -Isrc -DSTREAM_VERSION='"$(EXTVERSION)"'
+PG_CFLAGS = -std=gnu11 -MMD -MP $(WERROR)
+
+# Only what the server looks up by name leaves the library.  (-fvisibility=hidden
+# would hide the SQL functions too: before PostgreSQL 16 their declarations do not
+# say that they are exported.)
+SHLIB_LINK = -Wl,--version-script=exports.map
+
+EXTRA_CLEAN = build exports.map $(OBJS:.o=.d) $(wildcard src/*/*.bc)
 
 # Inlining into JIT code is not worth a second compilation of every file.
 override with_llvm = no
@@ -54,6 +59,12 @@ endif
 
 # Everything depends on the version and on the flags.
 $(OBJS): stream.control Makefile
+
+stream.so: exports.map
+exports.map: $(OBJS)
+	@{ echo '{ global: _PG_init; Pg_magic_func; strm_*_main;'; \
+		nm $(OBJS) | sed -n 's/.* T pg_finfo_\(.*\)/\1; pg_finfo_\1;/p'; \
+		echo 'local: *; };'; } > $@
 
 $(EXT_SCRIPT): $(EXT_PARTS) stream.control
 	cat $(EXT_PARTS) > $@

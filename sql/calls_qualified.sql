@@ -1,7 +1,8 @@
 -- Calls as users and drivers make them; here as stream.f(...), without the schema in the
 -- search path (operators of these types need it and are not called).
 -- Each must resolve to one function.  Results are of no interest (ids are the clock's) and go nowhere; what is shown is the
--- SQLSTATE of a call that fails.  Right are here: ST001 where a fixed id is below the newest one, and no other.
+-- SQLSTATE of a call that fails.  Right are here: ST001 where a fixed id is below the newest one; 22P02 where an id without
+-- a type stands in the place of the fields; 42883 for a text as an interval (a driver has to write ?::interval).
 
 CREATE SCHEMA calls_qualified;
 SET search_path = calls_qualified;

@@ -1,24 +1,17 @@
 -- A full engine refuses what needs room (53200), loses nothing, and can be emptied.
 SET search_path = public, stream;
 
-CREATE FUNCTION fill(key text, bytes int) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE n int := 0;
-BEGIN
-	LOOP
-		BEGIN
-			PERFORM xadd(key, fields('n', n, 'v', repeat(chr(65 + n % 26), bytes)));
-			n := n + 1;
-		EXCEPTION WHEN out_of_memory THEN
-			RETURN n;
-		END;
-	END LOOP;
-END $$;
+-- All in one transaction: it is refused when it commits, and leaves nothing.
+\set VERBOSITY sqlstate
+SELECT count(xadd('full', fields('n', n, 'v', repeat('x', 1000000)))) FROM generate_series(1, 100) n;
+BEGIN;
+SELECT xadd('other', '{"n":1}', '1-0');
+SELECT count(xadd('full', fields('n', n, 'v', repeat('x', 1000000)))) FROM generate_series(1, 100) n;
+COMMIT;
+\set VERBOSITY default
+SELECT xexists('full'), xexists('other'), (SELECT count(*) FROM stream.activity) AS activity;
 
--- In one transaction, which is then committed: all that was said to be in is in.
-SELECT fill('full', 1000000) AS n \gset
-SELECT xlen('full') = :n AS whole, :n BETWEEN 5 AND 1000 AS plausible;
 -- One transaction an entry.
-SELECT xtrim('full', 0) = :n AS emptied;
 CREATE PROCEDURE fill_slowly(key text, bytes int, INOUT n int) LANGUAGE plpgsql AS $$
 BEGIN
 	LOOP
@@ -36,8 +29,7 @@ FROM xrange('full');
 -- Reading and freeing work in a full engine; then there is room again.
 SELECT count(*) FROM xrange('full', count => 2);
 SELECT xdel('full', (SELECT id FROM xrange('full', count => 1)));
-SELECT xtrim('full', 2), xlen('full') \gset
-SELECT :xlen AS left_over;
+SELECT xtrim('full', 2) > 3 AS trimmed, xlen('full');
 SELECT xadd('full', fields('v', repeat('x', 1000000))) IS NOT NULL AS room;
 SELECT xdrop('full');
 SELECT xadd('other', fields('v', repeat('x', 1000000))) IS NOT NULL AS room, xdrop('other');
@@ -47,5 +39,4 @@ SELECT count(xadd('small', fields('v', repeat('y', 100)))) FROM generate_series(
 SELECT sum(xdel('small', id)) FROM xrange('small');
 SELECT xlen('small'), xdrop('small');
 
-DROP FUNCTION fill;
 DROP PROCEDURE fill_slowly;

@@ -113,15 +113,5 @@ SELECT xlen('mine'), xdrop('mine');
 REVOKE ALL ON SCHEMA stream FROM regress_stream_user, regress_stream_other;
 DROP ROLE regress_stream_user, regress_stream_other;
 
--- Nobody writes the engine's tables by hand.
-\set VERBOSITY sqlstate
-INSERT INTO stream.catalog SELECT * FROM stream.catalog LIMIT 1;
-UPDATE stream.catalog SET name = name || 'x';
-DELETE FROM stream.catalog;
-TRUNCATE stream.catalog;
-DELETE FROM stream.journal_0;
-\set VERBOSITY default
-SELECT xlen('i');
-
 DROP FUNCTION info;
 SELECT count(*) FILTER (WHERE xdrop(k)) FROM unnest(array['c', 'i']) k;

@@ -157,11 +157,11 @@ SELECT add_sql(1), add_plpgsql(2);
 CALL add_and_commit(3);
 SELECT ids('fn');
 
--- Triggers: for each row, for each statement, under COPY, on constraint, with WHEN.
+-- Triggers: for each row, under COPY, as a deferred constraint.
 CREATE TABLE items(n int PRIMARY KEY, what text);
 CREATE FUNCTION items_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM xadd('items', fields('op', TG_OP, 'n', coalesce(NEW.n, OLD.n), 'what', coalesce(NEW.what, OLD.what)));
+	PERFORM xadd('items', fields('op', TG_OP, 'n', coalesce(NEW.n, OLD.n), 'what', coalesce(NEW.what, OLD.what, 'nothing')));
 	RETURN NULL;
 END $$;
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON items FOR EACH ROW EXECUTE FUNCTION items_changed();

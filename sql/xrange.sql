@@ -27,6 +27,8 @@ SELECT count(*) FROM xrevrange('missing');
 SELECT array_agg(id) FROM xrange('r', count => 3);
 SELECT array_agg(id) FROM xrange('r', '3', '+', 2);
 SELECT array_agg(id) FROM xrange('r', count => 100);
+SELECT count(*) FROM xrange('r', count => 0);
+SELECT count(*) FROM xrevrange('r', count => -1);
 SELECT array_agg(id) FROM xrevrange('r', count => 3);
 SELECT array_agg(id) FROM xrevrange('r', '5', '2');
 SELECT array_agg(id) FROM xrevrange('r', '(5', '(2', 10);

@@ -9,6 +9,9 @@ SELECT * FROM xread('a', '0');
 SELECT * FROM xread('a', '3');
 SELECT * FROM xread('a', '3-0', 1);
 SELECT * FROM xread('a', '0', count => 2);
+-- No count, or one that is not positive, means all.
+SELECT count(*) FROM xread('a', '0', count => 0);
+SELECT count(*) FROM xread('a', '0', count => -1);
 SELECT count(*) FROM xread('a', '5-0');
 SELECT count(*) FROM xread('a', '9');
 SELECT count(*) FROM xread('missing', '0');

@@ -38,21 +38,6 @@ typedef void JsonActionResult;
 	makeJsonLexContextCstringLen((char *) (json), (int) (len), GetDatabaseEncoding(), true)
 #endif
 
-/* 16 exports the functions themselves too; before, only their info records. */
-#if PG_VERSION_NUM < 160000
-#undef PG_FUNCTION_INFO_V1
-#define PG_FUNCTION_INFO_V1(funcname) \
-	extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
-	extern PGDLLEXPORT const Pg_finfo_record *CppConcat(pg_finfo_, funcname) (void); \
-	const Pg_finfo_record * \
-	CppConcat(pg_finfo_, funcname) (void) \
-	{ \
-		static const Pg_finfo_record info = {1}; \
-		return &info; \
-	} \
-	extern int	no_such_variable
-#endif
-
 /* 16 renamed pgprocno's uses; 17 made it the macro GetNumberFromPGProc. */
 #if PG_VERSION_NUM >= 170000
 #define MyProcNo()		MyProcNumber

@@ -59,7 +59,11 @@ pid=$(head -n 1 "$RUN/data/postmaster.pid")
 echo "… when the server is killed:  kill -9 $pid"
 kill -9 "$pid"
 exec {pipe}>&-
-# The last processes of the dead server let go of its memory in a moment.
+# The dead server is gone, and its last processes let go of its memory, in a moment.
+for ((i = 0; i < 500; i++)); do
+	kill -0 "$pid" 2>/dev/null || break
+	read -rt 0.02 <> <(:) || true
+done
 for ((i = 0; i < 500; i++)); do
 	(cluster_start "$RUN") >/dev/null 2>&1 && break
 	read -rt 0.1 <> <(:) || true

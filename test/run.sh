@@ -9,7 +9,8 @@
 #
 # Logs are in build/log, a file a stage or a test.  A stage that ran nothing
 # counts as a failure, and so does an internal error in the server's log.
-# What a test wrote is in build/log/regress.results and isolation.results.
+# What a test wrote is in build/log/regress.results and isolation.results, the
+# data directories of the last run in build/test.
 set -uo pipefail
 source "$(dirname "$0")/lib.sh"
 
@@ -105,7 +106,7 @@ prepare_run()
 shared_cluster()
 {
 	prepare_run
-	if [ ! -f "$RUN/data/postmaster.pid" ]; then cluster_start "$RUN"; fi
+	if [ ! -f "$RUN/data/postmaster.pid" ]; then cluster_start "$RUN" "statement_timeout = '60s'"; fi
 }
 
 # regress_like PROGRAM DATABASE LOG ARGUMENT...
@@ -204,7 +205,7 @@ stage_tap()
 		status=$?
 		rm -rf "$LOG/$t"
 		cp -r "$RUN/out/$t/tmp_check/log" "$LOG/$t" 2>/dev/null
-		if [ $status -ne 0 ]; then grep -vE '^ok |^# (Running|Postmaster|Checking port|Found port|Name|Data dir|Backup|Archive|Connection|Log file)|^###' "$LOG/$t.log" | head -n 60; fi
+		if [ $status -ne 0 ]; then grep -vE "^ok |^# (connect output|issuing query|results query|\\{|\\}|',|'\$|  '|background_psql|Running|Postmaster|Checking port|Found port|Name|Data dir|Backup|Archive|Connection|Log file)|^###" "$LOG/$t.log" | head -n 60; fi
 		internal_errors "$t" "$LOG/$t"/*.log
 		# shellcheck disable=SC2046
 		count "$t" $(tap_count "$LOG/$t.log") $status "$LOG/$t.log"
@@ -234,6 +235,8 @@ finish()
 		cluster_stop "$RUN"
 		cp "$RUN/server.log" "$LOG/server.log"
 	fi
+	# What lies outside the checkout does not stay; KEEP=1 keeps it.
+	if [ -L "$BUILD/test" ] && [ -z "${KEEP:-}" ]; then wipe_dir test; RUN=; fi
 }
 trap finish EXIT
 

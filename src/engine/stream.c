@@ -231,9 +231,9 @@ stream_load_node(Arena *a, Stream *s, StreamId master, const uint8_t *lp, ArenaU
  *   makes another node grow: it is linked instead);
  * - two keys.
  *
- * After the first chunk of a run was added nothing above it is in the way of
- * the others any more, or is after one split more: so a run needs the first
- * block once.
+ * Once a node was split for a chunk of a run, or got a new key, nothing above
+ * is in the way of the chunks that follow: the prepared ones of a run need the
+ * first block once for all of them.
  */
 void
 stream_charge(ArenaCharge *c, const Stream *s, size_t lp_bytes, bool prepared)

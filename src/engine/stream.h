@@ -89,7 +89,7 @@ extern EngHandle stream_prepare_node(Arena *a, const uint8_t *lp, StreamId first
  * `prepared`: as a prepared node, which it must be if with its StreamNode it
  * is larger than an arena page.  A run is several chunks, one above the other,
  * with no entry of the stream between the first id of the first and the last
- * id of the last: for its second and further chunks, if prepared,
+ * id of the last: for its prepared chunks but the first of them,
  * stream_charge_more is enough. */
 extern void stream_charge(ArenaCharge *c, const Stream *s, size_t lp_bytes, bool prepared);
 extern void stream_charge_more(ArenaCharge *c, const Stream *s);

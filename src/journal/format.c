@@ -128,6 +128,8 @@ payload_get_chunk(PayloadReader *r, ChunkHead *head, const uint8 **lp)
 {
 	uint64		bytes;
 	uint64		new_run;
+	StreamId	first;
+	StreamId	last;
 
 	if (!payload_get_id(r, &head->first) || !get_uint(r, 4, &bytes) || !get_uint(r, 1, &new_run) ||
 		new_run > 1 || (uint64) (r->end - r->p) < bytes)
@@ -137,5 +139,6 @@ payload_get_chunk(PayloadReader *r, ChunkHead *head, const uint8 **lp)
 	*lp = r->p;
 	r->p += bytes;
 	return node_validate(*lp, head->bytes, head->first) &&
-		node_dead(*lp) == 0 && node_live(*lp) > 0;
+		node_dead(*lp) == 0 && node_bounds(*lp, head->first, &first, &last) &&
+		sid_cmp(first, head->first) == 0;
 }

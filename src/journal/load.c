@@ -315,6 +315,25 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 			unsound("journal_0", &ref->tid, "a deletion is malformed");
 }
 
+static EngStatus
+add_chunk(Stream *s, StreamId first, const uint8 *lp)
+{
+	EngHandle	prepared = 0;
+	EngStatus	st;
+
+	/* what does not fit a page has to be a node of its own */
+	if (node_bytes(lp) + sizeof(StreamNode) > s->node_max_bytes)
+	{
+		prepared = stream_prepare_node(&StrmArena, lp, first, ARENA_NORMAL);
+		if (prepared == 0)
+			return ENG_NOMEM;
+	}
+	st = stream_add_chunk(&StrmArena, s, first, lp, prepared, ARENA_NORMAL);
+	if (st != ENG_OK && prepared != 0)
+		arena_free(&StrmArena, prepared);
+	return st;
+}
+
 /* Carry a set out; false if memory is lacking. */
 static bool
 apply_set(ReadySet *ready, uint64 number)
@@ -327,7 +346,7 @@ apply_set(ReadySet *ready, uint64 number)
 	{
 		/* ENG_EXISTS: done already by somebody who could not finish */
 		for (uint32 i = 0; i < ready->set.nchunks && st != ENG_NOMEM; i++)
-			st = stream_add_chunk(&StrmArena, &ss->stream, ready->first[i], ready->lp[i], 0, ARENA_NORMAL);
+			st = add_chunk(&ss->stream, ready->first[i], ready->lp[i]);
 		if (st != ENG_NOMEM)
 		{
 			for (uint32 i = 0; i < ready->set.ndels; i++)

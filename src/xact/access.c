@@ -168,7 +168,8 @@ open_existing(Target *t, Snapshot snap)
 	StreamState state;
 	Oid			owner;
 
-	if (!find(t, snap, &state, &owner) || (state == SS_PROVISIONAL && t->pend == NULL))
+	if (!find(t, snap, &state, &owner) ||
+		(state == SS_PROVISIONAL && (t->pend == NULL || pend_is_empty(t->pend))))
 	{
 		t->ss = NULL;
 		return false;
@@ -176,6 +177,19 @@ open_existing(Target *t, Snapshot snap)
 	if (state == SS_LIVE)
 		check_owner(t, owner);
 	return true;
+}
+
+/* The Pend of a stream on which the caller's rights have been checked: as the
+ * owner's if it is live; if it is provisional they are checked at commit. */
+static void
+take_pend(Target *t)
+{
+	Pend	   *p = pend_get(t->ss, t->id);
+
+	if (p->part == 0 || p->checked == GetUserId())
+		p->live = !t->provisional;
+	p->checked = GetUserId();
+	t->pend = p;
 }
 
 bool
@@ -191,8 +205,7 @@ strm_open_write(Db *db, const char *name, uint32 len, Target *t)
 	target_init(t, db, name, len);
 	if (!open_existing(t, GetActiveSnapshot()))
 		return false;
-	t->pend = pend_get(t->ss, t->id);
-	t->pend->checked = GetUserId();
+	take_pend(t);
 	return true;
 }
 
@@ -265,15 +278,13 @@ strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t)
 			if (NamespaceAclCheck(strm_schema_oid(), GetUserId(), ACL_CREATE) != ACLCHECK_OK)
 				raise_denied(name, len);
 		}
-		t->pend = pend_get(t->ss, t->id);
-		t->pend->checked = GetUserId();
+		take_pend(t);
 		return true;
 	}
 }
 
-/* Somebody else's transaction drops the stream: whom to wait for. */
-static TransactionId
-dropper(SharedStream *ss, EngHandle own)
+TransactionId
+strm_dropper(SharedStream *ss, EngHandle own)
 {
 	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
 		if (h != own && STRM_PTR(Part, h)->dropping)
@@ -298,7 +309,7 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 			return false;
 		}
 		broken = p->ss->broken;
-		xid = dropper(p->ss, p->part);
+		xid = strm_dropper(p->ss, p->part);
 		if (!broken && xid == InvalidTransactionId)
 		{
 			if (pend_part(p) != 0)

@@ -97,8 +97,20 @@ reserve(Pend *p, const StreamPos *pos, uint64 now_ms, StreamId *id, bool *new_ru
 }
 
 static void
-raise_not_greater(const StreamPos *pos, StreamId limit)
+raise_exhausted(const Target *t)
 {
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("stream \"%.*s\" has no ids left", (int) t->len, t->name),
+			 errdetail("Its last id is the greatest there is.")));
+}
+
+static void
+raise_not_greater(const Target *t, const StreamPos *pos, StreamId limit)
+{
+	if (!sid_next(&limit))
+		raise_exhausted(t);
+	(void) sid_prev(&limit);
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE('S', 'T', '0', '0', '1')),
 			 errmsg("id \"%s\" is not greater than the last id of the stream", streampos_text(pos)),
@@ -142,13 +154,10 @@ strm_add(Target *t, const StreamPos *pos, const uint8 *fields)
 				CHECK_FOR_INTERRUPTS();
 				break;
 			case NOT_GREATER:
-				raise_not_greater(pos, limit);
+				raise_not_greater(t, pos, limit);
 				break;
 			case EXHAUSTED:
-				ereport(ERROR,
-						(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						 errmsg("stream \"%.*s\" has no ids left", (int) t->len, t->name),
-						 errdetail("Its last id is the greatest there is.")));
+				raise_exhausted(t);
 		}
 	}
 }

@@ -83,34 +83,34 @@ static void
 settle_stream(Pend *p)
 {
 	SharedStream *ss = p->ss;
-	bool		was_live;
 	Oid			owner;
 	TransactionId xid;
 
-	/* a stream does not stop being live while we have a part in it */
-	LWLockAcquire(&ss->lock, LW_SHARED);
-	was_live = ss->state == SS_LIVE;
-	strm_unlock(ss);
-
-	if (!was_live && !p->dropped)
+	if (p->dropped && !p->live)
 	{
-		while (TransactionIdIsValid(xid = settle_creation(p, &owner)))
-		{
-			XactLockTableWait(xid, NULL, NULL, XLTW_None);
-			CHECK_FOR_INTERRUPTS();
-		}
-		if (p->create)
-			strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, p->checked,
-								ss->stream.node_max_bytes, ss->stream.node_max_entries);
-		else if (!has_privs_of_role(p->checked, owner))
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("permission denied for stream \"%.*s\"",
-							(int) ss->name_len, STRM_PTR(char, ss->name)),
-					 errdetail("Another role created the stream meanwhile.")));
+		/* made by us alone, or by others meanwhile; nobody else has a part now */
+		LWLockAcquire(&ss->lock, LW_SHARED);
+		p->live = ss->state == SS_LIVE;
+		strm_unlock(ss);
 	}
-	else if (was_live && p->dropped)
+	if (p->dropped && p->live)
 		strm_catalog_delete(p->id);
+	if (p->dropped || p->live)
+		return;
+	while (TransactionIdIsValid(xid = settle_creation(p, &owner)))
+	{
+		XactLockTableWait(xid, NULL, NULL, XLTW_None);
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (p->create)
+		strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, p->checked,
+							ss->stream.node_max_bytes, ss->stream.node_max_entries);
+	else if (!has_privs_of_role(p->checked, owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for stream \"%.*s\"",
+						(int) ss->name_len, STRM_PTR(char, ss->name)),
+				 errdetail("Another role created the stream meanwhile.")));
 }
 
 /* --- 2. change sets --- */
@@ -144,6 +144,7 @@ static void
 fill_chunks(Pend *p, ChangeSet *cs, uint32 offset)
 {
 	SetChunk   *sc = changeset_chunks(cs);
+	bool		run_charged = false;
 
 	for (int i = 0; i < p->nchunks; i++, sc++)
 	{
@@ -155,11 +156,14 @@ fill_chunks(Pend *p, ChangeSet *cs, uint32 offset)
 		sc->new_run = c->new_run;
 		sc->prepared = 0;
 		sc->offset = offset;
-		/* within a run only the first chunk can meet others' entries */
-		if (large && !c->new_run && i > 0)
-			rax_charge(&cs->charge, 16, 1);
+		/* of the nodes of a run only the first can meet others' entries */
+		if (i == 0 || c->new_run)
+			run_charged = false;
+		if (large && run_charged)
+			stream_charge_more(&cs->charge, &p->ss->stream);
 		else
 			stream_charge(&cs->charge, &p->ss->stream, c->bytes, large);
+		run_charged = run_charged || large;
 		if (!large)
 		{
 			memcpy((char *) cs + offset, c->lp, c->bytes);
@@ -336,12 +340,11 @@ settle_streams(void)
 	pfree(all);
 }
 
-/* A stream made and dropped by this transaction leaves nothing to merge.  With
- * our part in it, and creation settled, the state cannot change under us. */
+/* A stream made and dropped by this transaction leaves nothing to merge. */
 static bool
 has_set(const Pend *p)
 {
-	return p->create || (!pend_is_empty(p) && p->ss->state == SS_LIVE);
+	return !pend_is_empty(p) && (p->live || !p->dropped);
 }
 
 static void

@@ -26,6 +26,20 @@ other_part(SharedStream *ss, EngHandle own)
 	return InvalidTransactionId;
 }
 
+/* Somebody else is dropping the stream found: whom to wait for. */
+static TransactionId
+being_dropped(Target *t)
+{
+	TransactionId xid = InvalidTransactionId;
+
+	if (strm_lock(t->ss, t->id, LW_SHARED))
+	{
+		xid = strm_dropper(t->ss, t->pend ? t->pend->part : 0);
+		strm_unlock(t->ss);
+	}
+	return xid;
+}
+
 static void
 wait_for(TransactionId xid)
 {
@@ -44,7 +58,13 @@ strm_make(Db *db, const char *name, uint32 len)
 		Pend	   *p;
 
 		if (strm_open_read(db, name, len, &t))
-			return false;
+		{
+			xid = being_dropped(&t);
+			if (!TransactionIdIsValid(xid))
+				return false;
+			wait_for(xid);
+			continue;
+		}
 		/* missing, or being made by others: they decide */
 		(void) strm_open_add(db, name, len, true, &t);
 		p = t.pend;

@@ -32,6 +32,8 @@ static Pend *pends;				/* newest first */
 static int	npends;
 static HTAB *pends_by_id;		/* once there are more than a few */
 static bool any_successor;
+static Size kept_bytes;			/* of all chunks */
+static Size kept_checked;		/* kept_bytes when last compared with the room there is */
 
 static Touch *touches;
 static int	ntouches;
@@ -127,6 +129,7 @@ pend_forget_all(void)
 	npends = 0;
 	pends_by_id = NULL;
 	any_successor = false;
+	kept_bytes = kept_checked = 0;
 	touches = NULL;
 	ntouches = touches_cap = 0;
 }
@@ -178,6 +181,27 @@ pend_part(Pend *p)
 	return p->part;
 }
 
+/*
+ * What a transaction keeps here must fit into shared memory when it commits.
+ * Said as early as it is clear that it will not: looked at after every
+ * megabyte, with a quarter added for the nodes' overhead.
+ */
+static void
+check_room(Size more)
+{
+	ArenaStats	st;
+	Size		room;
+
+	kept_bytes += more;
+	if (kept_bytes < kept_checked + 1024 * 1024)
+		return;
+	kept_checked = kept_bytes;
+	arena_stats(&StrmArena, &st);
+	room = (st.pages_free - Min(st.pages_free, st.pages_charged + st.pages_reserve)) * ARENA_PAGE;
+	if (kept_bytes + kept_bytes / 4 > room)
+		strm_raise_full();
+}
+
 static void
 chunk_reserve(Chunk *c, Size more)
 {
@@ -202,6 +226,7 @@ pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
 
 		if (stream_node_fits(&p->ss->stream, c->bytes, c->entries, more, 1))
 		{
+			check_room(more);
 			chunk_reserve(c, more);
 			node_append(c->lp, c->first, id, fields);
 			c->bytes += more;
@@ -211,7 +236,8 @@ pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
 			return;
 		}
 	}
-	c = &p->chunks[p->nchunks];	/* pend_prepare has seen to the room */
+	check_room(node_size_one(fields));
+	c = &p->chunks[p->nchunks];	/* pend_prepare has seen to the place */
 	memset(c, 0, sizeof(Chunk));
 	chunk_reserve(c, node_size_one(fields));
 	node_create(c->lp, fields);
@@ -467,6 +493,8 @@ cut(Pend *p, SubTransactionId sub)
 		Chunk	   *c = &p->chunks[--p->nchunks];
 
 		p->nentries -= c->entries;
+		kept_bytes -= c->bytes;
+		kept_checked = Min(kept_checked, kept_bytes);
 		pfree(c->lp);
 	}
 	while (ndels > 0 && p->dels[ndels - 1].sub == sub)

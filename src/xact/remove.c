@@ -148,6 +148,8 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
 	SharedStream *ss = p->ss;
 	uint64		excess = PG_UINT64_MAX;
 	StreamId	horizon;
+	StreamId	top;
+	StreamId	own;
 
 	if (spec->by_len)
 	{
@@ -169,6 +171,12 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
 		/* the greatest id there is cannot be trimmed away: nothing follows it */
 		(void) sid_next(bound);
 	}
+	/* what is added from now on has a greater id and stays */
+	top = ss->stream.last_id;
+	if (pend_last_id(p, &own) && sid_cmp(own, top) > 0)
+		top = own;
+	if (sid_next(&top) && sid_cmp(*bound, top) > 0)
+		*bound = top;
 	if (strm_horizon(ss, p->part, &horizon) && sid_cmp(*bound, horizon) > 0)
 		*bound = horizon;
 	return sid_cmp(*bound, p->trim_to) > 0;

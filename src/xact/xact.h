@@ -66,6 +66,7 @@ typedef struct Pend
 	int64		id;
 	EngHandle	part;			/* 0: nothing registered yet */
 	Oid			checked;		/* role whose right to write was checked */
+	bool		live;			/* existed before we took our part in it, and so still does */
 
 	bool		made;			/* xcreate of a missing stream */
 	SubTransactionId made_sub;
@@ -232,6 +233,9 @@ typedef struct TrimSpec
 
 /* XADD: reserve an id and put the entry on the list.  ST001, 54000. */
 extern StreamId strm_add(Target *t, const StreamPos *pos, const uint8 *fields);
+
+/* Somebody else's transaction drops the stream: whom to wait for.  Lock held. */
+extern TransactionId strm_dropper(SharedStream *ss, EngHandle own);
 
 /* Lock the stream for an operation, its Part registered: waits for who drops
  * it.  snap as in strm_look.  False: it is gone, find it again. */

@@ -1,5 +1,5 @@
--- The reader's position and what it makes of the entries change in one transaction:
--- whatever crashes, each entry is counted once.
+\echo '-- The reader''s position and what it makes of the entries change in one transaction:'
+\echo '-- whatever crashes, each entry is counted once.'
 CREATE TABLE follower(name text PRIMARY KEY, position streamid NOT NULL);
 CREATE TABLE by_magnitude(magnitude int PRIMARY KEY, quakes bigint NOT NULL);
 INSERT INTO follower VALUES ('by magnitude', '0-0');
@@ -26,7 +26,7 @@ END $$;
 CALL follow(500);
 SELECT * FROM by_magnitude ORDER BY magnitude;
 
--- One more entry arrives; the reader goes on from where it was.
+\echo '-- One more entry arrives; the reader goes on from where it was.'
 SELECT xadd('quakes', fields('mag', 7.1, 'place', 'one more', 'type', 'earthquake'), '2018-02-14 00:00Z');
 CALL follow(500);
 SELECT * FROM by_magnitude WHERE magnitude >= 6 ORDER BY magnitude;

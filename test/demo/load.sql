@@ -1,4 +1,4 @@
--- The functions are in schema stream; with the search path set they need no prefix.
+\echo '-- The functions are in schema stream; with the search path set they need no prefix.'
 CREATE EXTENSION stream;
 ALTER DATABASE quakes SET search_path = public, stream;
 \connect
@@ -12,12 +12,12 @@ CREATE TABLE quake (
 	position  point
 );
 
--- The file as it comes.
+\echo '-- The file as it comes.'
 CREATE TEMP TABLE csv(time_ms bigint, mag real, place text, depth_km real, longitude float, latitude float, type text, status text);
 \copy csv FROM pstdin CSV HEADER
 
--- One transaction a day.  xadd takes the time of the quake as the id of its entry and
--- returns the whole id: milliseconds, and a number for quakes of the same millisecond.
+\echo '-- One transaction a day.  xadd takes the time of the quake as the id of its entry and'
+\echo '-- returns the whole id: milliseconds, and a number for quakes of the same millisecond.'
 CREATE PROCEDURE load_quakes() LANGUAGE plpgsql AS $$
 DECLARE
 	day date;

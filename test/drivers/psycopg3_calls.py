@@ -48,7 +48,8 @@ def run(p, prepare):
     call('add, JSON text and id', 'select {p}xadd(%s, %s, %s)', (key, '{"a": 1}', '1-0'), [('1-0',)])
     call('add, json', 'select {p}xadd(%s, %s, %s)', (key, Json({'b': 2, 'c': 'x'}), '2-0'), [('2-0',)])
     call('add, pairs', 'select {p}xadd(%s, %s, %s, %s)', (key, '3-0', 'k', 'v'), [('3-0',)])
-    call('add, list', 'select {p}xadd(%s, %s, %s)', (key, ['k', 'v', 'k', 'w'], '4-0'), [('4-0',)])
+    # psycopg sends a list without a type: without the cast it would be read as JSON
+    call('add, list', 'select {p}xadd(%s, %s::text[], %s)', (key, ['k', 'v', 'k', 'w'], '4-0'), [('4-0',)])
     call('add, bytes', 'select {p}xadd(%s, {p}fields(%s::text, %s, %s::text, %s), %s)', (key, 'raw', b'\x00\xff', 'n', 7, '5-0'), [('5-0',)])
     call('add, jsonb and a time as id', 'select {p}xadd(%s, %s, %s)', (key, Jsonb({'t': 1}), at), [('1517965323456-0',)])
     call('add, jsonb', 'select {p}xadd(%s, %s)', (key, Jsonb({'z': 1})), None)

@@ -30,7 +30,7 @@ sub stream_node
 
 	$node->init(allows_streaming => $opt{streaming} ? 1 : 0);
 	$node->append_conf('postgresql.conf', slurp_file("$ENV{STREAM_TREE}/test/stream.conf"));
-	$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+	$node->append_conf('postgresql.conf', "restart_after_crash = on\nlog_statement = none\n");
 	$node->append_conf('postgresql.conf', 'fsync = ' . ($opt{fsync} ? 'on' : 'off') . "\n");
 	$node->append_conf('postgresql.conf', $opt{conf}) if defined $opt{conf};
 	$node->start;
@@ -52,29 +52,31 @@ sub wait_for(&$)
 	return 1;
 }
 
-# psql with a script of its own, in the background.  ->() waits for its end and
-# returns what it wrote: stdout, stderr.  Errors carry their SQLSTATE.
+# psql with a script of its own, in the background.  ->('peek') returns what it
+# has written so far; ->() waits for its end and returns stdout and stderr.
+# Errors carry their SQLSTATE.
 sub background
 {
 	my ($node, $script, %opt) = @_;
-	my ($out, $err) = ('', '');
-	my $text = "\\set VERBOSITY verbose\n$script\n";
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/psql';
+
+	# Files, not pipes: those would only be served while we wait for them.
+	append_to_file("$file.sql", "\\set VERBOSITY verbose\n$script\n");
+	append_to_file("$file.$_", '') for qw(out err);
 	my $run = IPC::Run::start(
-		[ 'psql', '-XAtq', '-v', "ON_ERROR_STOP=" . ($opt{go_on} ? 0 : 1), '-f', '-',
+		[ 'psql', '-XAtq', '-v', "ON_ERROR_STOP=" . ($opt{go_on} ? 0 : 1), '-f', "$file.sql",
 			'-d', $node->connstr($opt{dbname} || 'postgres') ],
-		'<', \$text, '>', \$out, '2>', \$err, IPC::Run::timeout($patience));
+		'>', "$file.out", '2>', "$file.err");
 
 	return sub {
 		my $step = shift || 'finish';
 
-		if ($step eq 'finish')
-		{
-			$run->finish;
-			chomp($out);
-			return ($out, $err);
-		}
-		$run->pump_nb if $run->pumpable;
-		return $out;
+		return slurp_file("$file.out") if $step eq 'peek';
+		wait_for { !$run->pumpable } 'the end of a psql';
+		$run->finish;
+		my ($out, $err) = (slurp_file("$file.out"), slurp_file("$file.err"));
+		chomp($out);
+		return ($out, $err);
 	};
 }
 
@@ -92,8 +94,13 @@ sub sqlstate
 sub start_again
 {
 	my ($node) = @_;
+	my $pid = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 
-	return wait_for { $node->start(fail_ok => 1) } 'start after a kill';
+	# Its parent may take a moment to notice that it is dead.
+	wait_for { !kill(0, $pid) } 'the end of a killed postmaster';
+	return wait_for {
+		$node->start(fail_ok => 1) || ($node->stop('fast', fail_ok => 1), 0)[1]
+	} 'start after a kill';
 }
 
 # Everything that can be said about the contents of all streams of a database,

@@ -21,13 +21,13 @@ SET search_path = public, stream, pg_catalog;
 -- Writes run in the leader of a query only, reads may not leave it; nothing is stable or immutable that looks at a stream.
 SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xwait)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 
 -- The key comes first everywhere, and is of type stream.
 SELECT is(p.proargtypes[0], 'stream.stream'::regtype::oid, format('first argument of %s', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_many$' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' AND p.proname !~ '_many$' ORDER BY p.oid;
 SELECT is(p.proargnames[1], 'key', format('its name in %s', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '^xread_many$' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' AND p.proname !~ '^xread_many$' ORDER BY p.oid;
 
 -- No function may be called by a user with an argument of type internal or cstring that does not have to be.
 SELECT is_empty($$

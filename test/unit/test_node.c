@@ -413,7 +413,11 @@ test_example(void)
 		0x01, 0x01, 0x82, 'u', 'p', 0x03, 0x01, 0x01,
 		0x06, 0x01,
 	0xFF};
+	static const uint8_t want_key[] = {
+		0x00, 0x00, 0x01, 0x63, 0x83, 0x77, 0x66, 0xCA, 0, 0, 0, 0, 0, 0, 0, 0x37,
+	};
 	const StreamId master = {1526919030474, 55};
+	uint8_t		key[16];
 	uint8_t    *f1 = GEN("temp", "19.8", "room", "1000");
 	uint8_t    *f2 = GEN("temp", "20", "room", "1000");
 	uint8_t    *f3 = GEN("up", "1");
@@ -425,6 +429,10 @@ test_example(void)
 	CHECK_EQ(node_bytes(node), sizeof(want));
 	CHECK_MEM(node, want, sizeof(want));
 	CHECK(node_validate(want, sizeof(want), master));
+
+	sid_to_key(master, key);
+	CHECK_MEM(key, want_key, sizeof(key));
+	CHECK(sid_cmp(sid_from_key(key), master) == 0);
 
 	/* deleting changes three bytes */
 	CHECK(node_delete(node, master, (StreamId) {1526919030474, 56}));

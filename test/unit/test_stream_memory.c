@@ -180,14 +180,24 @@ ballast_drop(Model *m, Ballast *b, size_t n)
 	}
 }
 
-/* How often the charge was needed. */
+/* How often the charge was needed, and for which blocks of the set and of the
+ * chunk that is being added.  (The charge for the tree is so ample that what
+ * is missing elsewhere would not show by itself.) */
 static int	drawn;
+static int	drawn_nodes;
+static int	drawn_own;
+static size_t own_size;
 
 static bool
 count_drawn(size_t size, ArenaUse use)
 {
-	(void) size;
-	drawn += use == ARENA_CHARGED;
+	if (use != ARENA_CHARGED)
+		return false;
+	drawn++;
+	if (size == NODE_BYTES_MAX)
+		drawn_nodes++;
+	else if (size == own_size)
+		drawn_own++;
 	return false;
 }
 
@@ -202,6 +212,7 @@ typedef struct Set
 {
 	Part		part[12];
 	size_t		count;
+	int			runs;			/* chunks charged in full */
 } Set;
 
 /* No two chunks of a set may meet: they are put above each other. */
@@ -211,9 +222,10 @@ set_make(Model *m, Set *set, ArenaCharge *charge)
 	size_t		at = unit_one_in(2) ? m->count : unit_below(m->count + 1);
 	size_t		parts = unit_between(1, 12);
 	StreamId	after = at > 0 ? m->item[at - 1].id : STREAMID_MIN;
-	bool		run = false;
+	bool		run = false;	/* a prepared chunk of this run is there */
 
 	set->count = 0;
+	set->runs = 0;
 	while (set->count < parts)
 	{
 		StreamId	before = at < m->count ? m->item[at].id : STREAMID_MIN;
@@ -238,8 +250,11 @@ set_make(Model *m, Set *set, ArenaCharge *charge)
 		if (run && p->prepared != 0)
 			stream_charge_more(charge, &m->s);
 		else
+		{
 			stream_charge(charge, &m->s, lp_bytes(p->c.lp), p->prepared != 0);
-		run = true;
+			set->runs++;
+		}
+		run |= p->prepared != 0;
 		after = p->c.item[p->c.count - 1].id;
 		set->count++;
 		if (unit_one_in(3) && at < m->count)
@@ -253,9 +268,13 @@ set_make(Model *m, Set *set, ArenaCharge *charge)
 static void
 set_add(Model *m, Set *set, Ballast *b)
 {
+	drawn_nodes = 0;
 	for (size_t i = 0; i < set->count; i++)
 	{
 		Part	   *p = &set->part[i];
+
+		drawn_own = 0;
+		own_size = sizeof(StreamNode) + lp_bytes(p->c.lp);
 
 		/* others take whatever they can meanwhile */
 		ballast_fill(m, b);
@@ -263,9 +282,12 @@ set_add(Model *m, Set *set, Ballast *b)
 		CHECK_EQ(stream_add_chunk(A(m), &m->s, p->c.first, p->prepared != 0 ? NULL : p->c.lp,
 								  p->prepared, ARENA_CHARGED), ENG_OK);
 		arena_test_fail = NULL;
+		/* smaller ones may be of the tree */
+		CHECK(own_size < 2500 || drawn_own <= (p->prepared == 0));
 		chunk_done(m, &p->c);
 		CHECK_SOUND(stream_check(A(m), &m->s));
 	}
+	CHECK(drawn_nodes <= set->runs);
 }
 
 static void
