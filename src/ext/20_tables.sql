@@ -11,8 +11,6 @@ CREATE TYPE stream.role (
 );
 COMMENT ON TYPE stream.role IS 'a role in the tables of the extension: its oid inside, its name outside';
 
-CREATE SEQUENCE stream.stream_id AS bigint;
-
 CREATE TABLE stream.catalog (
     id bigint PRIMARY KEY,
     name text COLLATE "C" NOT NULL,
@@ -33,6 +31,20 @@ CREATE TABLE stream.journal_0 (
 ALTER TABLE stream.journal_0 ALTER COLUMN bytes SET STORAGE PLAIN;
 COMMENT ON TABLE stream.journal_0 IS 'change sets of committed transactions; not to be written by hand';
 
-SELECT pg_catalog.pg_extension_config_dump('stream.stream_id', '');
 SELECT pg_catalog.pg_extension_config_dump('stream.catalog', '');
 SELECT pg_catalog.pg_extension_config_dump('stream.journal_0', '');
+
+CREATE FUNCTION stream.guard() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'stream_guard' LANGUAGE C;
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.catalog
+    FOR EACH ROW EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.catalog
+    FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.journal_0
+    FOR EACH ROW EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.journal_0
+    FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
+ALTER TABLE stream.catalog ENABLE ALWAYS TRIGGER guard;
+ALTER TABLE stream.catalog ENABLE ALWAYS TRIGGER guard_truncate;
+ALTER TABLE stream.journal_0 ENABLE ALWAYS TRIGGER guard;
+ALTER TABLE stream.journal_0 ENABLE ALWAYS TRIGGER guard_truncate;

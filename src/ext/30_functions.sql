@@ -84,13 +84,13 @@ CREATE FUNCTION stream.xread(
     key stream.stream, after stream.streampos, count bigint DEFAULT NULL,
     block interval DEFAULT NULL)
     RETURNS TABLE (key stream.stream, id stream.streamid, fields stream.streamfields)
-    AS 'MODULE_PATHNAME', 'stream_xread' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+    AS 'MODULE_PATHNAME', 'stream_xread' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 CREATE FUNCTION stream.xread_many(
     keys text[], after stream.streampos[], count bigint DEFAULT NULL,
     block interval DEFAULT NULL, maxcount bigint DEFAULT NULL)
     RETURNS TABLE (key stream.stream, id stream.streamid, fields stream.streamfields)
-    AS 'MODULE_PATHNAME', 'stream_xread_many' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+    AS 'MODULE_PATHNAME', 'stream_xread_many' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 CREATE PROCEDURE stream.xwait(
     key stream.stream, after stream.streampos, timeout interval DEFAULT NULL,

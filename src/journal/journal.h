@@ -18,6 +18,7 @@
 #define STREAM_JOURNAL_H
 
 #include "port/pg_crc32c.h"
+#include "storage/lockdefs.h"
 #include "utils/rel.h"
 
 #include "store/store.h"
@@ -27,7 +28,7 @@
 extern Oid	strm_schema_oid(void);
 extern Oid	strm_catalog_oid(void);	/* 55000 if the extension's tables are not there */
 extern Oid	strm_journal_oid(void);
-extern int64 strm_next_stream_id(void); /* never the same twice */
+extern Relation strm_table_open(Oid oid, LOCKMODE mode);	/* 55000 if it was dropped meanwhile */
 extern void strm_tables_init(void); /* from _PG_init: invalidation callback */
 
 extern void strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
@@ -107,8 +108,5 @@ extern void journal_finish(JournalWriter *w, uint64 number);
 /* See to it that the database's streams are in memory; waits for another who
  * is loading them.  XX001 if the tables are not sound. */
 extern void journal_load(Db *db);
-
-/* This process ends its transaction: should it be loading, let others go on. */
-extern void journal_load_abandon(void);
 
 #endif							/* STREAM_JOURNAL_H */

@@ -25,8 +25,10 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -68,9 +70,8 @@ typedef struct Loader
 	char	   *payload;
 	Size		payload_cap;
 	MemoryContext scratch;		/* reset for each payload */
+	int64		max_stream_id;
 } Loader;
-
-static Db  *loading;			/* what this process is loading */
 
 /* --- the catalog --- */
 
@@ -89,7 +90,7 @@ unsound(const char *table, ItemPointer tid, const char *what)
 static void
 load_catalog(Loader *ld)
 {
-	Relation	rel = table_open(strm_catalog_oid(), AccessShareLock);
+	Relation	rel = strm_table_open(strm_catalog_oid(), AccessShareLock);
 	TableScanDesc scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
 	HeapTuple	tuple;
 
@@ -113,6 +114,7 @@ load_catalog(Loader *ld)
 			unsound("catalog", &tuple->t_self, "the id or the name is out of range");
 
 		known = hash_search(ld->known, &id, HASH_ENTER, &found);
+		ld->max_stream_id = Max(ld->max_stream_id, id);
 		known->ss = strm_registry_load(ld->db, id, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name),
 									   DatumGetObjectId(values[Anum_catalog_owner - 1]),
 									   DatumGetInt32(values[Anum_catalog_node_max_bytes - 1]),
@@ -299,6 +301,7 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 		unsound("journal_0", &ref->tid, "a change set is malformed");
 	known = hash_search(ld->known, &ready->set.stream_id, HASH_FIND, NULL);
 	ready->ss = known ? known->ss : NULL;
+	ld->max_stream_id = Max(ld->max_stream_id, ready->set.stream_id);
 	ready->first = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.nchunks) * sizeof(StreamId));
 	ready->lp = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.nchunks) * sizeof(uint8 *));
 	ready->dels = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.ndels) * sizeof(StreamId));
@@ -324,18 +327,19 @@ add_chunk(Stream *s, StreamId first, const uint8 *lp)
 	/* what does not fit a page has to be a node of its own */
 	if (node_bytes(lp) + sizeof(StreamNode) > s->node_max_bytes)
 	{
-		prepared = stream_prepare_node(&StrmArena, lp, first, ARENA_NORMAL);
+		prepared = stream_prepare_node(&StrmArena, lp, first, ARENA_SHRINK);
 		if (prepared == 0)
 			return ENG_NOMEM;
 	}
-	st = stream_add_chunk(&StrmArena, s, first, lp, prepared, ARENA_NORMAL);
+	st = stream_add_chunk(&StrmArena, s, first, lp, prepared, ARENA_SHRINK);
 	if (st != ENG_OK && prepared != 0)
 		arena_free(&StrmArena, prepared);
 	return st;
 }
 
-/* Carry a set out; false if memory is lacking. */
-static bool
+/* Carry a set out.  The reserve of memory may be used: what was merged once
+ * must fit again. */
+static EngStatus
 apply_set(ReadySet *ready, uint64 number)
 {
 	SharedStream *ss = ready->ss;
@@ -345,9 +349,13 @@ apply_set(ReadySet *ready, uint64 number)
 	if (ss->stream.applied < number)
 	{
 		/* ENG_EXISTS: done already by somebody who could not finish */
-		for (uint32 i = 0; i < ready->set.nchunks && st != ENG_NOMEM; i++)
+		for (uint32 i = 0; i < ready->set.nchunks && st == ENG_OK; i++)
+		{
 			st = add_chunk(&ss->stream, ready->first[i], ready->lp[i]);
-		if (st != ENG_NOMEM)
+			if (st == ENG_EXISTS)
+				st = ENG_OK;
+		}
+		if (st == ENG_OK)
 		{
 			for (uint32 i = 0; i < ready->set.ndels; i++)
 				(void) stream_del(&StrmArena, &ss->stream, ready->dels[i]);
@@ -358,7 +366,7 @@ apply_set(ReadySet *ready, uint64 number)
 		}
 	}
 	LWLockRelease(&ss->lock);
-	return st != ENG_NOMEM;
+	return st;
 }
 
 static void
@@ -378,8 +386,14 @@ carry_out(Loader *ld, RowRef *ref)
 	if (r.p != r.end)
 		unsound("journal_0", &ref->tid, "the payload is longer than its contents");
 	for (uint32 i = 0; i < nstreams; i++)
-		if (ready[i].ss != NULL && !apply_set(&ready[i], (uint64) ref->num))
+	{
+		EngStatus	st = ready[i].ss ? apply_set(&ready[i], (uint64) ref->num) : ENG_OK;
+
+		if (st == ENG_NOMEM)
 			strm_raise_full();
+		if (st != ENG_OK)
+			unsound("journal_0", &ref->tid, "a change set does not fit the stream");
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(ld->scratch);
 }
@@ -403,7 +417,7 @@ load(Db *db)
 	ld.payload = palloc(ld.payload_cap);
 
 	load_catalog(&ld);
-	ld.journal = table_open(strm_journal_oid(), AccessShareLock);
+	ld.journal = strm_table_open(strm_journal_oid(), AccessShareLock);
 	scan_journal(&ld);
 	for (Size i = 0; i < ld.numbered.n; i++)
 	{
@@ -420,48 +434,25 @@ load(Db *db)
 	db->next_number = next_number;
 	LWLockRelease(&db->sequencer);
 	pg_atomic_write_u64(&db->next_piece_set, next_set);
+	pg_atomic_write_u64(&db->next_stream_id, (uint64) ld.max_stream_id + 1);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
 
-static void
-load_end(Db *db, LoadState state)
-{
-	loading = NULL;
-	pg_write_barrier();
-	pg_atomic_write_u32(&db->load, state);
-	ConditionVariableBroadcast(&db->load_cv);
-}
-
-void
-journal_load_abandon(void)
-{
-	if (loading != NULL)
-		load_end(loading, LOAD_NONE);
-}
-
+/*
+ * The loader holds a lock of the server's on the catalog as an object, so that
+ * waiting for him can be cancelled and is known to the deadlock detector, and
+ * an error lets the next one in.
+ */
 void
 journal_load(Db *db)
 {
-	for (;;)
+	LockDatabaseObject(RelationRelationId, db->catalog, 0, ExclusiveLock);
+	if (pg_atomic_read_u32(&db->load) != LOAD_DONE)
 	{
-		uint32		state = LOAD_NONE;
-
-		if (pg_atomic_read_u32(&db->load) == LOAD_DONE)
-			break;
-		if (pg_atomic_compare_exchange_u32(&db->load, &state, LOAD_RUNNING))
-		{
-			loading = db;
-			load(db);
-			load_end(db, LOAD_DONE);
-			break;
-		}
-		if (state == LOAD_DONE)
-			break;
-		ConditionVariablePrepareToSleep(&db->load_cv);
-		while (pg_atomic_read_u32(&db->load) == LOAD_RUNNING)
-			ConditionVariableSleep(&db->load_cv, NamedWaitEvent("StreamLoad"));
-		ConditionVariableCancelSleep();
+		load(db);
+		pg_write_barrier();
+		pg_atomic_write_u32(&db->load, LOAD_DONE);
 	}
-	pg_read_barrier();
+	UnlockDatabaseObject(RelationRelationId, db->catalog, 0, ExclusiveLock);
 }

@@ -13,7 +13,6 @@
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
-#include "commands/sequence.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -30,7 +29,6 @@ static struct
 	Oid			schema;
 	Oid			catalog;
 	Oid			journal;
-	Oid			sequence;
 } tables;
 
 static void
@@ -46,32 +44,47 @@ strm_tables_init(void)
 	CacheRegisterRelcacheCallback(forget, (Datum) 0);
 }
 
+static void
+raise_missing(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"stream.%s\" is missing", name),
+			 errhint("Install the extension with CREATE EXTENSION stream.")));
+}
+
 static Oid
 table_oid(Oid schema, const char *name)
 {
 	Oid			oid = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
 
 	if (!OidIsValid(oid))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("table \"stream.%s\" is missing", name),
-				 errhint("Install the extension with CREATE EXTENSION stream.")));
+		raise_missing(name);
 	return oid;
 }
 
 static void
 look_up(void)
 {
-	Oid			schema;
+	while (!tables.valid)
+	{
+		Oid			schema;
 
-	if (tables.valid)
-		return;
-	schema = get_namespace_oid("stream", true);
-	tables.catalog = table_oid(schema, "catalog");
-	tables.journal = table_oid(schema, "journal_0");
-	tables.sequence = table_oid(schema, "stream_id");
-	tables.schema = schema;
-	tables.valid = true;
+		tables.valid = true;	/* until told otherwise, perhaps by what follows */
+		PG_TRY();
+		{
+			schema = get_namespace_oid("stream", true);
+			tables.catalog = table_oid(schema, "catalog");
+			tables.journal = table_oid(schema, "journal_0");
+			tables.schema = schema;
+		}
+		PG_CATCH();
+		{
+			tables.valid = false;
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+	}
 }
 
 Oid
@@ -95,18 +108,21 @@ strm_journal_oid(void)
 	return tables.journal;
 }
 
-int64
-strm_next_stream_id(void)
+Relation
+strm_table_open(Oid oid, LOCKMODE mode)
 {
-	look_up();
-	return nextval_internal(tables.sequence, false);
+	Relation	rel = try_table_open(oid, mode);
+
+	if (rel == NULL)
+		raise_missing(oid == tables.catalog ? "catalog" : "journal_0");
+	return rel;
 }
 
 void
 strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
 					uint32 node_max_bytes, uint32 node_max_entries)
 {
-	Relation	rel = table_open(strm_catalog_oid(), RowExclusiveLock);
+	Relation	rel = strm_table_open(strm_catalog_oid(), RowExclusiveLock);
 	Datum		values[Natts_catalog];
 	bool		nulls[Natts_catalog] = {false};
 	HeapTuple	tuple;
@@ -125,20 +141,17 @@ strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
 void
 strm_catalog_delete(int64 id)
 {
-	Relation	rel = table_open(strm_catalog_oid(), RowExclusiveLock);
+	Relation	rel = strm_table_open(strm_catalog_oid(), RowExclusiveLock);
 	SysScanDesc scan;
 	ScanKeyData key;
 	HeapTuple	tuple;
-	Snapshot	snapshot;
 
-	/* what the transaction itself has just inserted must be found too */
-	CommandCounterIncrement();
-	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	/* SnapshotSelf: finds what the transaction itself has inserted, and takes
+	 * no predicate locks; nobody else changes the row of a stream we drop */
 	ScanKeyInit(&key, Anum_catalog_id, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
-	scan = systable_beginscan(rel, RelationGetPrimaryKeyIndex(rel), true, snapshot, 1, &key);
+	scan = systable_beginscan(rel, RelationGetPrimaryKeyIndex(rel), true, SnapshotSelf, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		CatalogTupleDelete(rel, &tuple->t_self);
 	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
 	table_close(rel, NoLock);
 }

@@ -89,7 +89,7 @@ journal_begin(JournalWriter *w, Db *db)
 {
 	w->sink.put = put;
 	w->db = db;
-	w->rel = table_open(strm_journal_oid(), RowExclusiveLock);
+	w->rel = strm_table_open(strm_journal_oid(), RowExclusiveLock);
 	w->bulk = NULL;
 	w->piece_set = 0;
 	w->npieces = 0;

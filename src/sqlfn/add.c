@@ -38,9 +38,9 @@ add_one(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fi
 {
 	Target		t;
 
-	if (!strm_open_add(db, key.name, key.len, mkstream, &t))
+	if (!strm_open_add(db, key.name, key.len, mkstream, &t) ||
+		!strm_add(&t, pos, fields, mkstream, id))
 		return false;
-	*id = strm_add(&t, pos, fields);
 	if (trim != NULL)
 		(void) strm_trim(&t, trim, false);
 	return true;

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -125,7 +127,8 @@ arg_duration(FunctionCallInfo fcinfo, int n, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must not be negative", name)));
-	return ms > 1e15 ? (int64) 1e15 : (int64) ms;
+	/* never down to 0, which means no end */
+	return ms > 1e15 ? (int64) 1e15 : (int64) ceil(ms);
 }
 
 int

@@ -183,7 +183,8 @@ sleep_until(TimestampTz deadline)
 			return false;
 		events |= WL_TIMEOUT;
 	}
-	(void) WaitLatch(MyLatch, events, timeout, wait_event);
+	if (!strm_wait_woken())
+		(void) WaitLatch(MyLatch, events, timeout, wait_event);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	return true;
@@ -208,9 +209,13 @@ read_blocking(ReadCall *call, RowSink *sink, int64 block)
 	{
 		int64		n;
 
-		/* in line first, then a look, then sleep: nothing is missed between */
+		/* in line first, then a look with a newer snapshot, then sleep:
+		 * nothing is missed between; the extension may have been dropped */
+		call->db = strm_use("xread()", false);
 		PushActiveSnapshot(GetLatestSnapshot());
 		enlist_all(call->db, call->cursors, call->n);
+		PopActiveSnapshot();
+		PushActiveSnapshot(GetLatestSnapshot());
 		n = read_all(call, sink);
 		PopActiveSnapshot();
 		if (n > 0 || !sleep_until(deadline))
@@ -380,7 +385,10 @@ stream_xwait(PG_FUNCTION_ARGS)
 		/* a new transaction, without a snapshot until the next look */
 		SPI_commit();
 		PushActiveSnapshot(GetTransactionSnapshot());
+		db = strm_use("xwait()", false);
 		enlist_all(db, &c, 1);
+		PopActiveSnapshot();
+		PushActiveSnapshot(GetLatestSnapshot());
 		ready = look_for_new(db, &c);
 		PopActiveSnapshot();
 		if (ready)

@@ -70,23 +70,26 @@ static TransactionId
 must_wait_for(SharedStream *ss, Snapshot snap)
 {
 	TransactionId head = InvalidTransactionId;
-	TransactionId result = InvalidTransactionId;
+
+	EngHandle	h;
+	EngHandle	last;
 
 	SpinLockAcquire(&ss->q_mutex);
-	for (EngHandle h = ss->q_head; h != 0; h = STRM_PTR(ChangeSet, h)->next)
+	h = ss->q_head;
+	last = ss->q_tail;
+	SpinLockRelease(&ss->q_mutex);
+	/* with the lock held nothing leaves the queue; what joins it now is of no concern */
+	while (h != 0)
 	{
 		TransactionId xid = STRM_PTR(TxRecord, STRM_PTR(ChangeSet, h)->tx)->xid;
 
 		if (head == InvalidTransactionId)
 			head = xid;
 		if (strm_xid_seen(xid, snap))
-		{
-			result = head;
-			break;
-		}
+			return head;
+		h = h == last ? 0 : STRM_PTR(ChangeSet, h)->next;
 	}
-	SpinLockRelease(&ss->q_mutex);
-	return result;
+	return InvalidTransactionId;
 }
 
 bool

@@ -89,11 +89,24 @@ strm_recent_note(SharedStream *ss, TransactionId xid, StreamId lo, StreamId hi)
 	ss->recent_next_xid = slot->next_xid;
 }
 
-/* The snapshot's xmax is beyond this full xid? */
-static bool
-beyond(Snapshot snap, uint64 full)
+/* A snapshot's xid as a full one; it is at most 2^31 behind the next. */
+static uint64
+full_xid(TransactionId xid)
 {
-	return TransactionIdFollows(snap->xmax, XidFromFullTransactionId(FullTransactionIdFromU64(full)));
+	uint64		next = U64FromFullTransactionId(SharedNextXid());
+
+	return next - (uint32) ((uint32) next - xid);
+}
+
+/*
+ * All transactions merged when `next_xid` was the next had ended when the
+ * snapshot was taken: it counts an id handed out since as past, or nothing
+ * older is running.
+ */
+static bool
+beyond(Snapshot snap, uint64 next_xid)
+{
+	return full_xid(snap->xmax) > next_xid || full_xid(snap->xmin) >= next_xid;
 }
 
 /* Read a slot; false if it has been, or may be being, overwritten. */

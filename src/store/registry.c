@@ -63,10 +63,10 @@ strm_db_get(Oid dboid, Oid catalog)
 			db->dboid = dboid;
 			db->catalog = catalog;
 			pg_atomic_init_u32(&db->load, LOAD_NONE);
-			ConditionVariableInit(&db->load_cv);
 			strm_lwlock_init(&db->sequencer);
 			db->next_number = 1;
 			pg_atomic_init_u64(&db->next_piece_set, 1);
+			pg_atomic_init_u64(&db->next_stream_id, 1);
 			db->next = StrmRegistry->dbs;
 			StrmRegistry->dbs = h;
 		}

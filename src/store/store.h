@@ -33,7 +33,6 @@
 
 #include "compat.h"
 #include "port/atomics.h"
-#include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 #include "storage/spin.h"
 #include "utils/snapshot.h"
@@ -46,8 +45,7 @@
 
 typedef enum LoadState
 {
-	LOAD_NONE,					/* not read from the tables yet */
-	LOAD_RUNNING,				/* somebody is reading them */
+	LOAD_NONE,					/* not, or not wholly, read from the tables */
 	LOAD_DONE
 } LoadState;
 
@@ -58,14 +56,14 @@ typedef struct Db
 	Oid			dboid;
 	Oid			catalog;		/* oid of stream.catalog: another after DROP, CREATE EXTENSION */
 
-	pg_atomic_uint32 load;		/* a LoadState; LOAD_RUNNING belongs to who set it */
-	ConditionVariable load_cv;	/* broadcast when load changes */
+	pg_atomic_uint32 load;		/* a LoadState; the loader holds a lock (journal/load.c) */
 
 	/* protected by sequencer */
 	LWLock		sequencer;
 	uint64		next_number;	/* of the next change set */
 
 	pg_atomic_uint64 next_piece_set;	/* of the next large set's pieces */
+	pg_atomic_uint64 next_stream_id;	/* never handed out twice once it is in the journal */
 
 	/* waiters for streams that do not exist: registry lock */
 	EngHandle	waiters;
@@ -321,6 +319,7 @@ typedef struct WaitLink
 	EngHandle	prev;
 	int			procno;
 	int			pid;
+	bool		woken;			/* set by who wakes, under the line's lock or the registry lock */
 } WaitLink;
 
 /* Stand in line at a stream (lock exclusive held), or at the database for
@@ -329,6 +328,7 @@ extern bool strm_wait_enlist(SharedStream *ss, int64 id);
 extern bool strm_wait_enlist_db(Db *db);
 extern void strm_wait_leave(void);	/* leave every line; takes locks; cannot fail */
 extern bool strm_waiting(void);
+extern bool strm_wait_woken(void);	/* since standing in line: look again before sleeping */
 extern void strm_wait_init(void);	/* once a backend, before its first use of a stream */
 
 /* Note that those in line at ss are to be woken; strm_wake_flush, called with

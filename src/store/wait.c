@@ -61,19 +61,27 @@ wake_add(int procno)
 	wake_list[nwake++] = procno;
 }
 
+static void
+wake_line(EngHandle first)
+{
+	for (EngHandle h = first; h != 0; h = STRM_PTR(WaitLink, h)->next)
+	{
+		STRM_PTR(WaitLink, h)->woken = true;
+		wake_add(STRM_PTR(WaitLink, h)->procno);
+	}
+}
+
 void
 strm_wake_note(SharedStream *ss)
 {
-	for (EngHandle h = ss->waiters; h != 0; h = STRM_PTR(WaitLink, h)->next)
-		wake_add(STRM_PTR(WaitLink, h)->procno);
+	wake_line(ss->waiters);
 }
 
 void
 strm_wake_note_db(Db *db)
 {
 	LWLockAcquire(strm_registry_lock(), LW_SHARED);
-	for (EngHandle h = db->waiters; h != 0; h = STRM_PTR(WaitLink, h)->next)
-		wake_add(STRM_PTR(WaitLink, h)->procno);
+	wake_line(db->waiters);
 	LWLockRelease(strm_registry_lock());
 }
 
@@ -95,6 +103,20 @@ strm_waiting(void)
 	return nstanding > 0;
 }
 
+/*
+ * The latch alone does not tell: a wait for a lock in the look that follows
+ * standing in line resets it.
+ */
+bool
+strm_wait_woken(void)
+{
+	pg_memory_barrier();
+	for (int i = 0; i < nstanding; i++)
+		if (STRM_PTR(WaitLink, standing[i].link)->woken)
+			return true;
+	return false;
+}
+
 /* Memory for one more place in line, and the link itself; 0 if the arena is full. */
 static EngHandle
 link_new(void)
@@ -109,6 +131,7 @@ link_new(void)
 	w->next = w->prev = 0;
 	w->procno = MyProcNo();
 	w->pid = MyProcPid;
+	w->woken = false;
 	return h;
 }
 

@@ -92,6 +92,11 @@ strm_use(const char *command, bool write)
 	catalog = strm_catalog_oid();
 	if (db == NULL || db->catalog != catalog || db->dboid != MyDatabaseId)
 		db = used_db = strm_db_get(MyDatabaseId, catalog);
+	if (pend_first() != NULL && STRM_PTR(Db, pend_first()->ss->db) != db)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the extension was made anew in a transaction that had used its streams"),
+				 errhint("Use streams in another transaction.")));
 	if (pg_atomic_read_u32(&db->load) != LOAD_DONE)
 		journal_load(db);
 	return db;
@@ -107,8 +112,11 @@ find(Target *t, Snapshot snap, StreamState *state, Oid *owner)
 
 		t->pend = NULL;
 		t->ss = strm_registry_find(t->db, t->name, t->len, &t->id);
-		if (t->ss == NULL)
+		if (t->ss == NULL || t->id == 0)
+		{
+			t->ss = NULL;
 			return false;
+		}
 		t->pend = pend_find(t->ss, t->id);
 		while (t->pend != NULL && t->pend->dropped)
 		{
@@ -174,20 +182,32 @@ open_existing(Target *t, Snapshot snap)
 		t->ss = NULL;
 		return false;
 	}
-	if (state == SS_LIVE)
-		check_owner(t, owner);
+	check_owner(t, state == SS_LIVE ? owner : t->pend->made_by);
 	return true;
 }
 
-/* The Pend of a stream on which the caller's rights have been checked: as the
- * owner's if it is live; if it is provisional they are checked at commit. */
+/*
+ * The Pend of a stream, found just now.  Of a live one the owner has been
+ * asked.  A provisional one is the making role's; should another turn out to
+ * be its owner, that is checked at commit.
+ */
 static void
 take_pend(Target *t)
 {
 	Pend	   *p = pend_get(t->ss, t->id);
 
-	if (p->part == 0 || p->checked == GetUserId())
-		p->live = !t->provisional;
+	if (t->provisional)
+	{
+		if (!OidIsValid(p->made_by))
+			p->made_by = GetUserId();
+		check_owner(t, p->made_by);
+	}
+	else
+	{
+		p->live = true;
+		if (p->made_by == GetUserId())
+			p->made_by = InvalidOid;
+	}
 	p->checked = GetUserId();
 	t->pend = p;
 }
@@ -235,7 +255,7 @@ make_provisional(Target *t)
 			return;				/* somebody else has made it: look again */
 		behind = before->ss;
 	}
-	id = strm_next_stream_id();
+	id = (int64) pg_atomic_fetch_add_u64(&t->db->next_stream_id, 1);
 	t->ss = strm_registry_make(t->db, t->name, t->len, id,
 							   strm_node_max_bytes, strm_node_max_entries, behind, &t->id);
 	if (behind != NULL)
@@ -253,7 +273,8 @@ strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t)
 	/* the usual case: something was done to it before, by the same role */
 	t->ss = strm_registry_find(db, name, len, &t->id);
 	if (t->ss != NULL && (t->pend = pend_find(t->ss, t->id)) != NULL &&
-		!t->pend->dropped && t->pend->checked == GetUserId())
+		!t->pend->dropped && t->pend->checked == GetUserId() &&
+		(!OidIsValid(t->pend->made_by) || t->pend->made_by == GetUserId()))
 		return true;
 
 	for (;;)
@@ -261,7 +282,7 @@ strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t)
 		StreamState state;
 		Oid			owner;
 
-		if (!find(t, NULL, &state, &owner))
+		if (!find(t, make ? NULL : GetActiveSnapshot(), &state, &owner))
 		{
 			if (!make)
 				return false;

@@ -119,13 +119,11 @@ raise_not_greater(const Target *t, const StreamPos *pos, StreamId limit)
 			 errhint("Use a greater id, or \"*\" to have one chosen.")));
 }
 
-StreamId
-strm_add(Target *t, const StreamPos *pos, const uint8 *fields)
+bool
+strm_add(Target *t, const StreamPos *pos, const uint8 *fields, bool make, StreamId *id)
 {
 	uint64		now_ms = pos->kind == POS_AUTO ? ms_from_timestamptz(GetCurrentTimestamp()) : 0;
 	Snapshot	snap = pos->kind == POS_AUTO ? NULL : GetActiveSnapshot();
-	StreamId	id;
-
 	for (;;)
 	{
 		TransactionId xid = InvalidTransactionId;
@@ -138,16 +136,19 @@ strm_add(Target *t, const StreamPos *pos, const uint8 *fields)
 		if (!strm_op_lock(t, p, snap))
 		{
 			/* dropped, or given up by those who were making it */
-			(void) strm_open_add(t->db, t->name, t->len, true, t);
+			if (!strm_open_add(t->db, t->name, t->len, make, t))
+				return false;
 			continue;
 		}
-		v = reserve(p, pos, now_ms, &id, &new_run, &limit, &xid);
+		v = reserve(p, pos, now_ms, id, &new_run, &limit, &xid);
+		if (v == WAIT)
+			pend_let_go(p);
 		strm_unlock(p->ss);
 		switch (v)
 		{
 			case RESERVED:
-				pend_add_entry(p, id, new_run, fields);
-				return id;
+				pend_add_entry(p, *id, new_run, fields);
+				return true;
 			case WAIT:
 				if (TransactionIdIsValid(xid))
 					XactLockTableWait(xid, NULL, NULL, XLTW_None);

@@ -83,29 +83,34 @@ static void
 settle_stream(Pend *p)
 {
 	SharedStream *ss = p->ss;
-	Oid			owner;
+	Oid			owner = InvalidOid;
 	TransactionId xid;
 
-	if (p->dropped && !p->live)
+	if (!p->live || OidIsValid(p->made_by))
 	{
-		/* made by us alone, or by others meanwhile; nobody else has a part now */
 		LWLockAcquire(&ss->lock, LW_SHARED);
-		p->live = ss->state == SS_LIVE;
+		owner = ss->owner;
+		/* made by others meanwhile?  A drop has seen to it that nobody else
+		 * has a part, so for a dropped one that is final. */
+		if (p->dropped)
+			p->live = ss->state == SS_LIVE;
 		strm_unlock(ss);
 	}
-	if (p->dropped && p->live)
-		strm_catalog_delete(p->id);
-	if (p->dropped || p->live)
+	if (p->dropped)
+	{
+		if (p->live)
+			strm_catalog_delete(p->id);
 		return;
-	while (TransactionIdIsValid(xid = settle_creation(p, &owner)))
+	}
+	while (!p->live && TransactionIdIsValid(xid = settle_creation(p, &owner)))
 	{
 		XactLockTableWait(xid, NULL, NULL, XLTW_None);
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (p->create)
-		strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, p->checked,
+		strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, p->made_by,
 							ss->stream.node_max_bytes, ss->stream.node_max_entries);
-	else if (!has_privs_of_role(p->checked, owner))
+	else if (OidIsValid(p->made_by) && !has_privs_of_role(p->made_by, owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for stream \"%.*s\"",
@@ -213,7 +218,7 @@ build_set(Pend *p)
 	cs->part = p->part;
 	cs->create = p->create;
 	cs->drop = p->dropped;
-	cs->owner = p->checked;
+	cs->owner = p->made_by;
 	cs->trim_to = p->trim_to;
 	cs->chunks_offset = MAXALIGN(sizeof(ChangeSet));
 	cs->nchunks = p->nchunks;
@@ -371,6 +376,10 @@ pre_commit(void)
 	}
 	if (nsets == 0)
 		return;
+	if (db->catalog != strm_catalog_oid())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the extension was dropped in a transaction that had used its streams")));
 	journal_begin(&writer, db);
 	put_payload(&writer.sink, nsets);
 	{
@@ -406,7 +415,16 @@ decide(TxStatus status)
 		if (p->changeset == 0)
 			continue;
 		p->part = 0;			/* the set's */
-		strm_merge_soon(p->ss);
+		if (p->dropped)
+		{
+			/* the name must have passed on before what waits behind it is
+			 * released; nobody else has a set here */
+			LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
+			strm_merge(p->ss);
+			strm_unlock(p->ss);
+		}
+		else
+			strm_merge_soon(p->ss);
 	}
 }
 
@@ -449,7 +467,6 @@ xact_callback(XactEvent event, void *arg)
 			finish(true);
 			break;
 		case XACT_EVENT_ABORT:
-			journal_load_abandon();
 			if (strm_waiting())
 				strm_wait_leave();
 			finish(false);
@@ -472,7 +489,6 @@ subxact_callback(SubXactEvent event, SubTransactionId sub, SubTransactionId pare
 		pend_sub_commit(sub, parent);
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
-		journal_load_abandon();
 		if (strm_waiting())
 			strm_wait_leave();
 		pend_sub_abort(sub);

@@ -77,6 +77,8 @@ strm_make(Db *db, const char *name, uint32 len)
 			return false;
 		}
 		xid = other_part(p->ss, p->part);
+		if (TransactionIdIsValid(xid))
+			pend_let_go(p);
 		strm_unlock(p->ss);
 		if (xid == InvalidTransactionId)
 		{
@@ -107,6 +109,8 @@ strm_drop(Db *db, const char *name, uint32 len)
 		xid = other_part(p->ss, p->part);
 		if (xid == InvalidTransactionId)
 			STRM_PTR(Part, p->part)->dropping = true;
+		else
+			pend_let_go(p);
 		strm_unlock(p->ss);
 		if (xid == InvalidTransactionId)
 		{

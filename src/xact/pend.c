@@ -72,7 +72,9 @@ pend_find_id(int64 id)
 Pend *
 pend_find(SharedStream *ss, int64 id)
 {
-	return pends != NULL ? pend_find_id(id) : NULL;
+	Pend	   *p = pends != NULL ? pend_find_id(id) : NULL;
+
+	return p != NULL && p->ss == ss ? p : NULL;
 }
 
 static void
@@ -324,9 +326,8 @@ pend_last_id(const Pend *p, StreamId *id)
 	return true;
 }
 
-/* Index of the first chunk whose last id is >= id. */
-static int
-chunk_from(const Pend *p, StreamId id)
+int
+pend_chunk_from(const Pend *p, StreamId id)
 {
 	int			lo = 0;
 	int			hi = p->nchunks;
@@ -367,7 +368,7 @@ pend_count(const Pend *p, StreamId lo, StreamId hi)
 
 	if (sid_cmp(lo, p->trim_to) < 0)
 		lo = p->trim_to;
-	for (int i = chunk_from(p, lo); i < p->nchunks && sid_cmp(p->chunks[i].first, hi) <= 0; i++)
+	for (int i = pend_chunk_from(p, lo); i < p->nchunks && sid_cmp(p->chunks[i].first, hi) <= 0; i++)
 		n += chunk_count(&p->chunks[i], lo, hi);
 	for (int i = 0; i < p->ndels; i++)
 		if (p->dels[i].own && sid_cmp(p->dels[i].id, lo) >= 0 && sid_cmp(p->dels[i].id, hi) <= 0)
@@ -378,7 +379,7 @@ pend_count(const Pend *p, StreamId lo, StreamId hi)
 bool
 pend_has(const Pend *p, StreamId id)
 {
-	int			i = chunk_from(p, id);
+	int			i = pend_chunk_from(p, id);
 
 	return i < p->nchunks && !pend_is_gone(p, id) && chunk_count(&p->chunks[i], id, id) == 1;
 }
@@ -548,7 +549,15 @@ pend_release(Pend *p)
 	SharedStream *ss = p->ss;
 
 	if (p->part == 0)
+	{
+		/* should it have been made by us and never used, it goes */
+		if (!p->live && strm_lock(ss, p->id, LW_EXCLUSIVE))
+		{
+			strm_part_settle(ss);
+			strm_unlock(ss);
+		}
 		return;
+	}
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
 	unregister_deletions(p, 0);
 	if (TransactionIdIsValid(ss->creator) &&
@@ -559,6 +568,17 @@ pend_release(Pend *p)
 	strm_part_settle(ss);
 	strm_wake_note(ss);
 	strm_unlock(ss);
+}
+
+void
+pend_let_go(Pend *p)
+{
+	if (p->part == 0 || !pend_is_empty(p))
+		return;
+	strm_part_release(p->ss, p->part);
+	p->part = 0;
+	strm_part_settle(p->ss);
+	strm_wake_note(p->ss);
 }
 
 void

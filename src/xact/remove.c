@@ -83,7 +83,7 @@ find_excess(Pend *p, uint64 excess, StreamId *last)
 	StreamId	from = p->trim_to;
 	StreamId	master;
 	const StreamNode *n;
-	OwnWalk		w = {.p = p};
+	OwnWalk		w = {.p = p, .chunk = pend_chunk_from(p, p->trim_to)};
 
 	*last = STREAMID_MIN;
 	own_next(&w);
@@ -234,6 +234,8 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 				}
 			}
 		}
+		if (TransactionIdIsValid(xid))
+			pend_let_go(p);
 		strm_unlock(p->ss);
 		if (!TransactionIdIsValid(xid))
 		{
@@ -336,6 +338,8 @@ strm_delete(Target *t, StreamId *ids, int nids)
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
 			break;				/* dropped meanwhile */
 		xid = register_deletions(p, ids, nids, &done, &deleted, &full);
+		if (TransactionIdIsValid(xid))
+			pend_let_go(p);
 		strm_unlock(p->ss);
 		if (full)
 			strm_raise_full();

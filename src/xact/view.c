@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/snapmgr.h"
 
 #include "xact/view_int.h"
@@ -217,6 +218,8 @@ strm_estimate(const char *name, uint32 len, StreamId lo, StreamId hi, uint64 *n)
 	Db		   *db = strm_db_loaded();
 	SharedStream *ss;
 	int64		id;
+	bool		live;
+	Oid			owner;
 
 	if (db == NULL || len > STREAM_NAME_MAX)
 		return false;
@@ -224,6 +227,8 @@ strm_estimate(const char *name, uint32 len, StreamId lo, StreamId hi, uint64 *n)
 	if (ss == NULL || !strm_lock(ss, id, LW_SHARED))
 		return false;
 	*n = sid_cmp(lo, hi) > 0 ? 0 : stream_count(&StrmArena, &ss->stream, lo, hi);
+	live = ss->state == SS_LIVE;
+	owner = ss->owner;
 	strm_unlock(ss);
-	return true;
+	return live && strm_may_read(GetUserId(), owner);
 }

@@ -66,6 +66,8 @@ typedef struct Pend
 	int64		id;
 	EngHandle	part;			/* 0: nothing registered yet */
 	Oid			checked;		/* role whose right to write was checked */
+	Oid			made_by;		/* role that makes it, or joins others who do; invalid once
+								 * the owner of a live stream was asked */
 	bool		live;			/* existed before we took our part in it, and so still does */
 
 	bool		made;			/* xcreate of a missing stream */
@@ -170,6 +172,14 @@ extern void pend_sub_abort(SubTransactionId sub);
 extern void pend_release(Pend *p);	/* take back what is registered; cannot fail */
 extern void pend_unlink(Pend *p);
 
+/* Before waiting for another at this stream, the lock still held: a part that
+ * holds nothing is given up, so that others do not wait for it. */
+extern void pend_let_go(Pend *p);
+
+/* Index of the first chunk whose last id is >= id. */
+extern int	pend_chunk_from(const Pend *p, StreamId id);
+
+
 /* A stream made under the name of the one that p drops. */
 extern void pend_set_successor(Pend *p, SharedStream *successor, int64 id);
 extern void pend_clear_successor(Pend *p);
@@ -231,8 +241,10 @@ typedef struct TrimSpec
 	uint64		limit;			/* entries; 0: none */
 } TrimSpec;
 
-/* XADD: reserve an id and put the entry on the list.  ST001, 54000. */
-extern StreamId strm_add(Target *t, const StreamPos *pos, const uint8 *fields);
+/* XADD: reserve an id and put the entry on the list.  Should the stream be
+ * gone it is made again, or (make is false) nothing is added: false.  ST001,
+ * 54000. */
+extern bool strm_add(Target *t, const StreamPos *pos, const uint8 *fields, bool make, StreamId *id);
 
 /* Somebody else's transaction drops the stream: whom to wait for.  Lock held. */
 extern TransactionId strm_dropper(SharedStream *ss, EngHandle own);

@@ -18,8 +18,8 @@ JOIN pg_proc p ON p.proname = r.name AND p.pronamespace = 'stream'::regnamespace
 WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY p.oid;
 SET search_path = public, stream, pg_catalog;
 
--- Writes run in the leader of a query only, reads may not leave it; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xwait)$' THEN 'uv' ELSE 'rv' END,
+-- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xwait|xread|xread_many)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 

@@ -40,9 +40,9 @@ is($node->safe_psql('postgres', $new), '90000|90000|90000', 'a new snapshot sees
 is($old->query_safe(q{SELECT count(*) FROM stream.xrange('quiet')}), 1, 'a quiet stream is readable by the old one');
 $old->query_safe('SAVEPOINT s');
 $old->query('\set VERBOSITY sqlstate');
-my $errors_before = length($old->{stderr});
 $old->query(q{SELECT stream.xlen('busy')});
-like(substr($old->{stderr}, $errors_before), qr/72000/, 'a busy one is refused');
+like($old->{stderr}, qr/72000/, 'a busy one is refused');
+$old->{stderr} = '';
 $old->query_safe('ROLLBACK');
 is($old->query_safe($new), '90000|90000|90000', 'in the next transaction it is readable again');
 $old->quit;
