@@ -28,5 +28,26 @@ CREATE VIEW stream.activity AS
     LEFT JOIN pg_catalog.pg_stat_activity s ON s.pid OPERATOR(pg_catalog.=) a.pid;
 COMMENT ON VIEW stream.activity IS 'transactions with open work in streams, and readers waiting for entries';
 
+CREATE FUNCTION stream.memory_rows(
+    OUT size bigint, OUT used bigint, OUT free bigint, OUT set_aside bigint, OUT reserve bigint)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'stream_memory_rows' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW stream.memory AS SELECT * FROM stream.memory_rows();
+COMMENT ON VIEW stream.memory IS 'shared memory of the streams of all databases, in bytes';
+
+-- Adding with INSERT and COPY; nothing is ever in it.
+
+CREATE FUNCTION stream.append_row() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'stream_append_row' LANGUAGE C;
+CREATE VIEW stream.append AS
+    SELECT NULL::stream.stream AS key, NULL::stream.streamfields AS fields, NULL::stream.streamid AS id
+    WHERE false;
+CREATE TRIGGER append INSTEAD OF INSERT ON stream.append
+    FOR EACH ROW EXECUTE FUNCTION stream.append_row();
+COMMENT ON VIEW stream.append IS 'rows inserted here are added to the streams they name';
+
+GRANT SELECT, INSERT ON stream.append TO PUBLIC;
+GRANT SELECT ON stream.memory TO PUBLIC;
 GRANT USAGE ON SCHEMA stream TO PUBLIC;
 GRANT SELECT ON stream.streams, stream.activity TO PUBLIC;

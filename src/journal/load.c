@@ -448,7 +448,7 @@ void
 journal_load(Db *db)
 {
 	LockDatabaseObject(RelationRelationId, db->catalog, 0, ExclusiveLock);
-	if (pg_atomic_read_u32(&db->load) != LOAD_DONE)
+	if (pg_atomic_read_u32(&db->load) == LOAD_NONE)
 	{
 		load(db);
 		pg_write_barrier();

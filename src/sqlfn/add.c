@@ -32,12 +32,13 @@ check_pos(const StreamPos *pos)
 	}
 }
 
-static bool
-add_one(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fields,
-		const TrimSpec *trim, StreamId *id)
+bool
+add_entry(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fields,
+		  const TrimSpec *trim, StreamId *id)
 {
 	Target		t;
 
+	check_pos(pos);
 	if (!strm_open_add(db, key.name, key.len, mkstream, &t) ||
 		!strm_add(&t, pos, fields, mkstream, id))
 		return false;
@@ -65,9 +66,8 @@ stream_xadd(PG_FUNCTION_ARGS)
 	StreamId	id;
 
 	arg_not_null(fcinfo, 1, "fields");
-	check_pos(pos);
 	trims = arg_trim(fcinfo, 4, 7, 8, &trim);
-	if (!add_one(db, key, arg_bool(fcinfo, 3, true), pos,
+	if (!add_entry(db, key, arg_bool(fcinfo, 3, true), pos,
 				 streamfields_lp(PG_GETARG_STREAMFIELDS(1)), trims ? &trim : NULL, &id))
 		PG_RETURN_NULL();
 	PG_RETURN_STREAMID(id);
@@ -88,7 +88,7 @@ stream_xadd_at(PG_FUNCTION_ARGS)
 	arg_not_null(fcinfo, 1, "at");
 	arg_not_null(fcinfo, 2, "fields");
 	pos.id.ms = ms_from_timestamptz(PG_GETARG_TIMESTAMPTZ(1));
-	(void) add_one(db, key, true, &pos, streamfields_lp(PG_GETARG_STREAMFIELDS(2)), NULL, &id);
+	(void) add_entry(db, key, true, &pos, streamfields_lp(PG_GETARG_STREAMFIELDS(2)), NULL, &id);
 	PG_RETURN_STREAMID(id);
 }
 
@@ -115,7 +115,6 @@ stream_xadd_pairs(PG_FUNCTION_ARGS)
 	arg_not_null(fcinfo, 2, "field");
 	arg_not_null(fcinfo, 3, "value");
 	pos = PG_GETARG_STREAMPOS(1);
-	check_pos(pos);
 	fields_begin(&b);
 	add_text(&b, PG_GETARG_TEXT_PP(2));
 	add_text(&b, PG_GETARG_TEXT_PP(3));
@@ -132,7 +131,7 @@ stream_xadd_pairs(PG_FUNCTION_ARGS)
 		for (int i = 0; i < n; i++)
 			add_text(&b, DatumGetTextPP(more[i]));
 	}
-	(void) add_one(db, key, true, pos, streamfields_lp(fields_end(&b)), NULL, &id);
+	(void) add_entry(db, key, true, pos, streamfields_lp(fields_end(&b)), NULL, &id);
 	PG_RETURN_STREAMID(id);
 }
 
@@ -182,8 +181,7 @@ stream_xadd_many(PG_FUNCTION_ARGS)
 			pos.kind = POS_ID;
 			pos.id = *DatumGetStreamIdP(ids[i]);
 		}
-		check_pos(&pos);
-		if (!add_one(db, key, mkstream, &pos, streamfields_lp(DatumGetStreamFieldsP(entries[i])),
+		if (!add_entry(db, key, mkstream, &pos, streamfields_lp(DatumGetStreamFieldsP(entries[i])),
 					 trims && i == n - 1 ? &trim : NULL, &id))
 			break;
 		value = PointerGetDatum(&id);

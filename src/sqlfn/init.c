@@ -56,4 +56,5 @@ _PG_init(void)
 		return;
 	strm_tables_init();
 	strm_xact_init();
+	strm_lifecycle_init();
 }

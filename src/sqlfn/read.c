@@ -18,6 +18,7 @@
 #include "nodes/parsenodes.h"
 #include "pgstat.h"
 #include "storage/latch.h"
+#include "utils/inval.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -146,13 +147,17 @@ read_all(ReadCall *call, RowSink *sink)
 	return total;
 }
 
-/* Stand in line at all streams, anew. */
-static void
-enlist_all(Db *db, Cursor *cursors, int n)
+/* Stand in line at all streams, anew; returns the database's streams as they
+ * are now. */
+static Db *
+enlist_all(Cursor *cursors, int n)
 {
+	Db		   *db;
 	bool		missing = false;
 
+	AcceptInvalidationMessages();	/* the extension may be gone */
 	strm_wait_leave();
+	db = strm_use("waiting for entries", false);
 	for (int i = 0; i < n; i++)
 	{
 		Target		t;
@@ -164,6 +169,7 @@ enlist_all(Db *db, Cursor *cursors, int n)
 	}
 	if (missing && !strm_wait_enlist_db(db))
 		strm_raise_full();
+	return db;
 }
 
 /* Sleep until woken or the time has come; false if it has.  deadline 0: none. */
@@ -210,10 +216,9 @@ read_blocking(ReadCall *call, RowSink *sink, int64 block)
 		int64		n;
 
 		/* in line first, then a look with a newer snapshot, then sleep:
-		 * nothing is missed between; the extension may have been dropped */
-		call->db = strm_use("xread()", false);
+		 * nothing is missed between */
 		PushActiveSnapshot(GetLatestSnapshot());
-		enlist_all(call->db, call->cursors, call->n);
+		call->db = enlist_all(call->cursors, call->n);
 		PopActiveSnapshot();
 		PushActiveSnapshot(GetLatestSnapshot());
 		n = read_all(call, sink);
@@ -385,8 +390,7 @@ stream_xwait(PG_FUNCTION_ARGS)
 		/* a new transaction, without a snapshot until the next look */
 		SPI_commit();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		db = strm_use("xwait()", false);
-		enlist_all(db, &c, 1);
+		db = enlist_all(&c, 1);
 		PopActiveSnapshot();
 		PushActiveSnapshot(GetLatestSnapshot());
 		ready = look_for_new(db, &c);

@@ -59,6 +59,11 @@ extern void rows_put(RowSink *sink, const NodeEntry *e);
 /* The fields of an entry as a value of their own. */
 extern StreamFields *entry_fields(const NodeEntry *e);
 
+/* Add an entry, then trim if asked to (add.c).  False: the stream is missing
+ * and not to be made. */
+extern bool add_entry(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fields,
+					  const TrimSpec *trim, StreamId *id);
+
 /* Elements of an array argument of any type; NULL elements are refused
  * (22004, naming the argument) unless nulls is given. */
 extern int arg_array(FunctionCallInfo fcinfo, int n, const char *name, Datum **elems, bool **nulls);

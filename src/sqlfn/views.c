@@ -1,6 +1,6 @@
 /*
  * views.c
- *	  The rows behind the views stream.streams and stream.activity.
+ *	  The rows behind the views stream.streams, stream.activity and stream.memory.
  *
  * Each stream is locked shared for a moment to copy what its row shows; no
  * entry is looked at.  Streams the caller may not read are left out, unless
@@ -207,5 +207,32 @@ stream_activity_rows(PG_FUNCTION_ARGS)
 	rows.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rows.actors = palloc(rows.cap * sizeof(Actor));
 	each_stream(db, activity_visit, activity_emit, &rows);
+	return (Datum) 0;
+}
+
+/* --- stream.memory --- */
+
+PG_FUNCTION_INFO_V1(stream_memory_rows);
+Datum
+stream_memory_rows(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ArenaStats	st;
+
+	(void) strm_use("view stream.memory", false);
+	InitMaterializedSRF(fcinfo, 0);
+	arena_stats(&StrmArena, &st);
+	{
+		Datum		values[] = {
+			Int64GetDatum((int64) st.size),
+			Int64GetDatum((int64) st.used),
+			Int64GetDatum((int64) (st.pages_free * ARENA_PAGE)),
+			Int64GetDatum((int64) (st.pages_charged * ARENA_PAGE)),
+			Int64GetDatum((int64) (st.pages_reserve * ARENA_PAGE))
+		};
+		bool		nulls[lengthof(values)] = {false};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
 	return (Datum) 0;
 }

@@ -25,19 +25,47 @@
 
 #define KEY_PREFIX	8
 
+static void
+prefix_key(uint8 *key, Oid dboid, Oid catalog)
+{
+	uint32		a = pg_hton32(dboid);
+	uint32		b = pg_hton32(catalog);
+
+	memcpy(key, &a, 4);
+	memcpy(key + 4, &b, 4);
+}
+
 static size_t
 name_key(uint8 *key, const Db *db, const char *name, uint32 len)
 {
-	uint32		dboid = pg_hton32(db->dboid);
-	uint32		catalog = pg_hton32(db->catalog);
-
-	memcpy(key, &dboid, 4);
-	memcpy(key + 4, &catalog, 4);
+	prefix_key(key, db->dboid, db->catalog);
 	memcpy(key + KEY_PREFIX, name, len);
 	return KEY_PREFIX + len;
 }
 
 /* --- databases --- */
+
+/* Registry lock held; 0: there is none. */
+static EngHandle
+db_find(Oid dboid, Oid catalog)
+{
+	EngHandle	h = StrmRegistry->dbs;
+
+	while (h != 0 && (STRM_PTR(Db, h)->dboid != dboid || STRM_PTR(Db, h)->catalog != catalog))
+		h = STRM_PTR(Db, h)->next;
+	return h;
+}
+
+bool
+strm_registry_has(Oid dboid, Oid catalog)
+{
+	bool		found;
+
+	LWLockAcquire(strm_registry_lock(), LW_SHARED);
+	found = db_find(dboid, catalog) != 0;
+	LWLockRelease(strm_registry_lock());
+	return found;
+}
 
 Db *
 strm_db_get(Oid dboid, Oid catalog)
@@ -47,13 +75,10 @@ strm_db_get(Oid dboid, Oid catalog)
 	Db		   *db = NULL;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	for (h = StrmRegistry->dbs; h != 0; h = db->next)
-	{
+	h = db_find(dboid, catalog);
+	if (h != 0)
 		db = STRM_PTR(Db, h);
-		if (db->dboid == dboid && db->catalog == catalog)
-			break;
-	}
-	if (h == 0)
+	else
 	{
 		h = arena_alloc(&StrmArena, sizeof(Db), ARENA_SHRINK);
 		if (h != 0)
@@ -347,4 +372,59 @@ strm_registry_release(SharedStream *ss)
 	ss->name = 0;
 	place_return(ss);
 	LWLockRelease(strm_registry_lock());
+}
+
+/* Any stream that is still named under these first bytes of a key, or NULL. */
+static SharedStream *
+any_named(const uint8 *prefix, size_t len, int64 *id)
+{
+	uint8		key[RAX_KEY_MAX];
+	uint64		value;
+	SharedStream *ss = NULL;
+
+	LWLockAcquire(strm_registry_lock(), LW_SHARED);
+	if (rax_seek(&StrmArena, &StrmRegistry->names, RAX_GE, prefix, len, key, NULL, &value) &&
+		memcmp(key, prefix, len) == 0)
+	{
+		ss = STRM_PTR(SharedStream, value);
+		*id = ss->id;
+	}
+	LWLockRelease(strm_registry_lock());
+	return ss;
+}
+
+void
+strm_registry_discard(Oid dboid, Oid catalog)
+{
+	uint8		prefix[KEY_PREFIX];
+	size_t		len = OidIsValid(catalog) ? KEY_PREFIX : 4;
+	SharedStream *ss;
+	int64		id;
+
+	/* first, so that who is woken below does not stand in line again */
+	LWLockAcquire(strm_registry_lock(), LW_SHARED);
+	for (EngHandle h = StrmRegistry->dbs; h != 0; h = STRM_PTR(Db, h)->next)
+		if (STRM_PTR(Db, h)->dboid == dboid &&
+			(!OidIsValid(catalog) || STRM_PTR(Db, h)->catalog == catalog))
+			pg_atomic_write_u32(&STRM_PTR(Db, h)->load, LOAD_GONE);
+	LWLockRelease(strm_registry_lock());
+
+	prefix_key(prefix, dboid, catalog);
+	while ((ss = any_named(prefix, len, &id)) != NULL)
+	{
+		if (!strm_lock(ss, id, LW_EXCLUSIVE))
+			continue;
+		strm_merge(ss);
+		if (ss->id == id)
+		{
+			/* loses its name here, so that the loop comes to an end */
+			ss->state = SS_DROPPED;
+			ss->successor = 0;
+			stream_destroy(&StrmArena, &ss->stream);
+			strm_registry_pass_on(ss);
+			strm_wake_note(ss);
+			strm_part_settle(ss);
+		}
+		strm_unlock(ss);
+	}
 }

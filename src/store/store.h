@@ -46,7 +46,8 @@
 typedef enum LoadState
 {
 	LOAD_NONE,					/* not, or not wholly, read from the tables */
-	LOAD_DONE
+	LOAD_DONE,
+	LOAD_GONE					/* the tables were dropped */
 } LoadState;
 
 typedef struct Db
@@ -244,6 +245,14 @@ extern void strm_registry_pass_on(SharedStream *ss);
 /* A stream read from the catalog.  53200. */
 extern SharedStream *strm_registry_load(Db *db, int64 id, const char *name, uint32 len, Oid owner,
 										uint32 node_max_bytes, uint32 node_max_entries);
+
+/* Is there a Db of this catalog?  Takes the registry lock. */
+extern bool strm_registry_has(Oid dboid, Oid catalog);
+
+/* All streams of a catalog that is no more, or of all catalogs of a database
+ * (InvalidOid): gone from memory as soon as nobody has a part in them.  Takes
+ * locks; cannot fail. */
+extern void strm_registry_discard(Oid dboid, Oid catalog);
 
 /* The named streams of a database, in order of name: places and ids, palloc'd. */
 typedef struct StreamRef

@@ -99,6 +99,10 @@ strm_use(const char *command, bool write)
 				 errhint("Use streams in another transaction.")));
 	if (pg_atomic_read_u32(&db->load) != LOAD_DONE)
 		journal_load(db);
+	if (pg_atomic_read_u32(&db->load) == LOAD_GONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the extension was dropped meanwhile")));
 	return db;
 }
 

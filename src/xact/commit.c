@@ -465,11 +465,13 @@ xact_callback(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_COMMIT:
 			finish(true);
+			strm_lifecycle_finish(true);
 			break;
 		case XACT_EVENT_ABORT:
 			if (strm_waiting())
 				strm_wait_leave();
 			finish(false);
+			strm_lifecycle_finish(false);
 			break;
 		case XACT_EVENT_PRE_PREPARE:
 			if (pend_first() != NULL)

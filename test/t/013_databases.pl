@@ -60,4 +60,22 @@ for my $n (1, 2)
 }
 is($node->safe_psql('postgres', q{SELECT stream.xlen('s')}), 1, 'the first database is what it was');
 
+# What is dropped leaves shared memory at once.
+my $used = sub { $node->safe_psql('postgres', 'SELECT used FROM stream.memory') };
+my $fill = q{CREATE EXTENSION stream; SELECT count(stream.xadd('fill', stream.fields('v', repeat('v', 1000)))) FROM generate_series(1, 5000)};
+$node->safe_psql('postgres', 'CREATE DATABASE filled');
+my $before = $used->();
+$node->safe_psql('filled', $fill);
+cmp_ok($used->(), '>', $before + 5_000_000, 'streams take memory');
+$node->safe_psql('filled', 'BEGIN; DROP EXTENSION stream; ROLLBACK');
+cmp_ok($used->(), '>', $before + 5_000_000, 'a drop that is rolled back leaves them');
+my $waiter = background($node, q{SELECT * FROM stream.xread('fill', '$', block => '1 hour')}, dbname => 'filled', go_on => 1);
+wait_for { $node->safe_psql('filled', q{SELECT count(*) FROM stream.activity WHERE state = 'waiting'}) eq '1' } 'the waiter';
+$node->safe_psql('filled', 'DROP EXTENSION stream');
+cmp_ok($used->(), '<', $before + 100_000, 'DROP EXTENSION gives it back');
+like(($waiter->())[1], qr/55000/, 'who waited there is told');
+$node->safe_psql('filled', $fill);
+wait_for { ($node->psql('postgres', 'DROP DATABASE filled'))[0] == 0 } 'the drop';
+cmp_ok($used->(), '<', $before + 100_000, 'and so does DROP DATABASE');
+
 done_testing();
