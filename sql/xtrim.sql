@@ -86,3 +86,21 @@ SELECT xtrim(NULL, 1);
 DROP FUNCTION refill;
 RESET stream.node_max_entries;
 SELECT count(xdrop(k)) FROM unnest(array['t', 'far']) k;
+
+-- The greatest id there is goes too, whoever added it.
+SELECT xadd('greatest', '{"a":1}', '1-0'), xadd('greatest', '{"a":1}', '18446744073709551615-18446744073709551615');
+SELECT xtrim('greatest', 1);
+SELECT xtrim('greatest', 0), xlen('greatest');
+BEGIN;
+SELECT xadd('greatest2', '{"a":1}', '18446744073709551615-18446744073709551615', maxlen => 0), xlen('greatest2');
+COMMIT;
+SELECT xlen('greatest2'), xdrop('greatest'), xdrop('greatest2');
+
+-- What is added after a trim to a later id stays.
+SELECT xadd('later', '{"a":1}', '5-0');
+BEGIN;
+SELECT xtrim('later', minid => '1000-0'), xadd('later', '{"a":2}', '6-0');
+SELECT * FROM xrange('later');
+COMMIT;
+SELECT * FROM xrange('later');
+SELECT xdrop('later');

@@ -30,6 +30,7 @@ hook(ObjectAccessType access, Oid class, Oid object, int subid, void *arg)
 		prev_hook(access, class, object, subid, arg);
 	if (access != OAT_DROP || subid != 0 || !strm_shmem_ready())
 		return;
+	strm_wait_init();			/* we shall wake who waits there */
 	if (class == DatabaseRelationId)
 		dropped_database = object;
 	else if (class == RelationRelationId && strm_registry_has(MyDatabaseId, object))

@@ -141,9 +141,13 @@ count_not_gone(Pend *p, StreamId lo, StreamId hi)
 	return n;
 }
 
-/* The id below which the trim removes everything; false: nothing.  Lock held. */
+/*
+ * The id below which the trim removes everything; false: nothing.  Nothing is
+ * above the greatest id there is: *greatest says that it is to go too.  Lock
+ * held.
+ */
 static bool
-resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
+resolve(Pend *p, const TrimSpec *spec, StreamId *bound, bool *greatest)
 {
 	SharedStream *ss = p->ss;
 	uint64		excess = PG_UINT64_MAX;
@@ -151,6 +155,7 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
 	StreamId	top;
 	StreamId	own;
 
+	*greatest = false;
 	if (spec->by_len)
 	{
 		uint64		length = count_not_gone(p, STREAMID_MIN, STREAMID_MAX) +
@@ -168,8 +173,7 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
 	else
 	{
 		find_excess(p, excess, bound);
-		/* the greatest id there is cannot be trimmed away: nothing follows it */
-		(void) sid_next(bound);
+		*greatest = !sid_next(bound);
 	}
 	/* what is added from now on has a greater id and stays */
 	top = ss->stream.last_id;
@@ -179,7 +183,7 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound)
 		*bound = top;
 	if (strm_horizon(ss, p->part, &horizon) && sid_cmp(*bound, horizon) > 0)
 		*bound = horizon;
-	return sid_cmp(*bound, p->trim_to) > 0;
+	return *greatest || sid_cmp(*bound, p->trim_to) > 0;
 }
 
 /* Another transaction that removes entries below bound: whom to wait for. */
@@ -201,6 +205,29 @@ other_remover(Pend *p, StreamId bound)
 	return InvalidTransactionId;
 }
 
+/* Delete the entry with the greatest id; returns how many that were.  Lock
+ * held; should the index of deletions find no memory, it stays. */
+static uint64
+delete_greatest(Pend *p)
+{
+	uint8		key[16];
+
+	if (pend_has(p, STREAMID_MAX))
+	{
+		pend_add_deletion(p, STREAMID_MAX, true);
+		return 1;
+	}
+	sid_to_key(STREAMID_MAX, key);
+	if (pend_is_gone(p, STREAMID_MAX) ||
+		!stream_exists(&StrmArena, &p->ss->stream, STREAMID_MAX) ||
+		rax_find(&StrmArena, &p->ss->deleting, key, 16, NULL) ||
+		rax_insert(&StrmArena, &p->ss->deleting, key, 16, p->part, NULL, ARENA_SHRINK) != ENG_OK)
+		return 0;
+	STRM_PTR(Part, p->part)->ndeleting++;
+	pend_add_deletion(p, STREAMID_MAX, false);
+	return 1;
+}
+
 uint64
 strm_trim(Target *t, const TrimSpec *spec, bool wait)
 {
@@ -211,12 +238,14 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 		StreamId	bound;
 		StreamId	below;
 		uint64		n = 0;
+		uint64		extra = 0;
+		bool		greatest;
 
-		(void) pend_prepare(p, 0);
+		(void) pend_prepare(p, 1);
 		pend_refresh(p);
 		if (!strm_op_lock(t, p, wait ? GetActiveSnapshot() : NULL))
 			return 0;			/* dropped meanwhile */
-		if (resolve(p, spec, &bound))
+		if (resolve(p, spec, &bound, &greatest))
 		{
 			if (wait)
 				xid = other_remover(p, bound);
@@ -232,6 +261,8 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 					if (sid_cmp(bound, part->trim_to) > 0)
 						part->trim_to = bound;
 				}
+				if (greatest)
+					extra = delete_greatest(p);
 			}
 		}
 		if (TransactionIdIsValid(xid))
@@ -241,7 +272,7 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 		{
 			if (n > 0)
 				pend_add_trim(p, bound);
-			return n;
+			return n + extra;
 		}
 		XactLockTableWait(xid, NULL, NULL, XLTW_None);
 		CHECK_FOR_INTERRUPTS();
