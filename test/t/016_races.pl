@@ -84,6 +84,7 @@ $node->command_ok(
 	'names change hands under load');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM stream.activity}), 0, 'nothing is left behind');
 my $state = logical_state($node);
+$node->safe_psql('postgres', 'CHECKPOINT');	# commits here are asynchronous: an immediate stop could forget the last
 $node->stop('immediate');
 $node->start;
 is(logical_state($node), $state, 'what was seen is what the journal says');
