@@ -167,6 +167,7 @@ stream_init(Stream *s, uint32_t node_max_bytes, uint32_t node_max_entries)
 		node_max_entries = NODE_ENTRIES_MAX;
 	s->node_max_bytes = node_max_bytes;
 	s->node_max_entries = node_max_entries;
+	idmp_init(&s->idmp);
 }
 
 static void
@@ -179,10 +180,55 @@ void
 stream_destroy(Arena *a, Stream *s)
 {
 	rax_clear(a, &s->nodes, free_block, a);
+	idmp_clear(a, &s->idmp);
 	s->bytes = 0;
 	s->length = 0;
 	s->first_id = STREAMID_MIN;
 	s->version++;
+}
+
+void
+stream_get_header(const Stream *s, StreamHeader *h)
+{
+	*h = (StreamHeader) {
+		.last_id = s->last_id, .entries_added = s->entries_added,
+		.max_deleted_id = s->max_deleted_id,
+		.node_max_bytes = s->node_max_bytes, .node_max_entries = s->node_max_entries,
+		.idmp_duration = s->idmp.duration, .idmp_maxsize = s->idmp.maxsize
+	};
+}
+
+bool
+stream_header_valid(const StreamHeader *h)
+{
+	return h->node_max_bytes >= NODE_BYTES_MIN && h->node_max_bytes <= NODE_BYTES_MAX &&
+		h->node_max_entries >= 1 && h->node_max_entries <= NODE_ENTRIES_MAX &&
+		h->idmp_duration >= 1 && h->idmp_duration <= IDMP_DURATION_MAX &&
+		h->idmp_maxsize >= 1 && h->idmp_maxsize <= IDMP_MAXSIZE_MAX &&
+		h->entries_added <= ENTRIES_ADDED_MAX && sid_cmp(h->max_deleted_id, h->last_id) <= 0;
+}
+
+void
+stream_set_header(Arena *a, Stream *s, const StreamHeader *h)
+{
+	assert(stream_header_valid(h));
+	s->last_id = h->last_id;
+	s->entries_added = h->entries_added;
+	s->max_deleted_id = h->max_deleted_id;
+	s->node_max_bytes = h->node_max_bytes;
+	s->node_max_entries = h->node_max_entries;
+	idmp_configure(a, &s->idmp, h->idmp_duration, h->idmp_maxsize);
+	s->version++;
+}
+
+EngStatus
+stream_add_pair(Arena *a, Stream *s, const IdmpKey *key, StreamId id, ArenaUse use)
+{
+	EngStatus	st = idmp_add(a, &s->idmp, key, id, use);
+
+	if (st == ENG_OK)
+		s->version++;
+	return st;
 }
 
 EngHandle

@@ -19,6 +19,7 @@
 #ifndef STREAM_STREAM_H
 #define STREAM_STREAM_H
 
+#include "idmp.h"
 #include "node.h"
 #include "rax.h"
 
@@ -52,21 +53,48 @@ typedef struct Stream
 	uint64_t	applied;		/* number of the last merged change set; set by the caller */
 	uint32_t	node_max_bytes;
 	uint32_t	node_max_entries;
+	Idmp		idmp;			/* a block of its own; see idmp.h */
 	/* derived */
 	Rax			nodes;			/* key: id of the node's first entry; value: StreamNode */
 	uint64_t	bytes;			/* of all node listpacks */
 } Stream;
 
+/* What XSETID and XCFGSET change. */
+typedef struct StreamHeader
+{
+	StreamId	last_id;
+	uint64_t	entries_added;
+	StreamId	max_deleted_id;
+	uint32_t	node_max_bytes;
+	uint32_t	node_max_entries;
+	uint32_t	idmp_duration;
+	uint32_t	idmp_maxsize;
+} StreamHeader;
+
 /* 0 as a limit means the greatest possible. */
 extern void stream_init(Stream *s, uint32_t node_max_bytes, uint32_t node_max_entries);
-extern void stream_destroy(Arena *a, Stream *s);	/* frees all nodes */
+extern void stream_destroy(Arena *a, Stream *s);	/* frees all nodes and pairs */
+
+extern void stream_get_header(const Stream *s, StreamHeader *h);
+
+/* Are the limits in their ranges, and the ids and numbers ones a stream can have? */
+extern bool stream_header_valid(const StreamHeader *h);
+
+/* Set the header, a valid one whose last id is not below a live entry.  Other
+ * limits of idempotent producers forget their pairs.  Nodes and chunks made
+ * within greater limits stay as they are and take no more. */
+extern void stream_set_header(Arena *a, Stream *s, const StreamHeader *h);
+
+/* Remember which pair made the entry `id`; as idmp_add. */
+extern EngStatus stream_add_pair(Arena *a, Stream *s, const IdmpKey *key, StreamId id, ArenaUse use);
 
 /*
  * Chunks.  What a transaction adds arrives as chunks: listpacks in node form
  * (node.h) with 1 or more live entries, no dead ones, first id = master, and
  * no entry of the stream lies between its first and its last id.  A chunk is
- * built within the limits of the stream (stream_chunk_full says when to begin
- * the next one).
+ * built within the limits of the stream (stream_node_fits says when to begin
+ * the next one); should they have become smaller since, it is a node of its
+ * own.
  */
 /* May `entry_bytes` (node_entry_size) and `more` entries go into a node of
  * `bytes` bytes and `entries` entries?  Within NODE_BYTES_MAX there must also
