@@ -37,6 +37,23 @@ SELECT xrange('e', '$');
 SELECT xread('e', '>');
 SELECT xread('e', '0', block => '-1 ms');
 SELECT xtrim('e');
+SELECT xadd('e', '{"a":1}', producer => 'p');
+SELECT xadd('e', '{"a":1}', iid => 'i');
+SELECT xadd('e', '{"a":1}', producer => '', iid => 'i');
+SELECT xadd('e', '{"a":1}', producer => 'p', iid => '');
+SELECT xadd('e', '{"a":1}', '6-0', producer => 'p', iid => 'i');
+SELECT xadd_many('e', array['{"a":1}']::streamfields[], producer => 'p', iids => '{a,b}');
+SELECT xadd_many('e', array['{"a":1}']::streamfields[], ids => '{6-0}', producer => 'p', iids => '{a}');
+SELECT xcfgset('e');
+SELECT xcfgset('e', '0 s');
+SELECT xcfgset('e', '2 days');
+SELECT xcfgset('e', idmp_maxsize => 0);
+SELECT xcfgset('e', node_max_bytes => 1);
+SELECT xcfgset('e', node_max_entries => 0);
+SELECT xsetid('e', '4-0');
+SELECT xsetid('e', '6-0', -1);
+SELECT xsetid('e', '6-0', 0);
+SELECT xsetid('e', '6-0', 1, '7-0');
 
 -- 22004: NULL where none may be.
 SELECT xadd(NULL, '{"a":1}');
@@ -46,9 +63,14 @@ SELECT fields(NULL, 1);
 SELECT xlen(NULL);
 SELECT xexists(NULL);
 SELECT xdrop(NULL);
+SELECT xsetid('e', NULL);
+SELECT xcfgset(NULL, '1 s');
+SELECT xadd_many('e', array['{"a":1}']::streamfields[], producer => 'p', iids => array[NULL]::text[]);
 
 -- 42704 and 42710: no such stream, stream exists.
 SELECT xinfo_stream('missing');
+SELECT xsetid('missing', '1-0');
+SELECT xcfgset('missing', '1 s');
 SELECT xcreate('e');
 
 -- ST001: not above the newest id.  54000: no id left, or too large.
@@ -69,6 +91,11 @@ ROLLBACK;
 BEGIN;
 SELECT xadd('e', '{"a":1}', '6-0');
 PREPARE TRANSACTION 'stream';
+-- and an id that is lowered after a trim.
+BEGIN;
+SELECT xtrim('e', 0);
+SELECT xsetid('e', '1-0');
+ROLLBACK;
 
 -- Nothing of it left a trace.
 \set VERBOSITY default

@@ -4,7 +4,8 @@ CREATE FUNCTION stream.xadd(
     key stream.stream, fields stream.streamfields, id stream.streampos DEFAULT '*',
     mkstream boolean DEFAULT true, maxlen bigint DEFAULT NULL,
     minid stream.streampos DEFAULT NULL, approx boolean DEFAULT false,
-    trim_limit bigint DEFAULT NULL, refs text DEFAULT 'DELREF')
+    trim_limit bigint DEFAULT NULL, refs text DEFAULT 'DELREF',
+    producer text DEFAULT NULL, iid text DEFAULT NULL)
     RETURNS stream.streamid
     AS 'MODULE_PATHNAME', 'stream_xadd' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
@@ -23,7 +24,8 @@ CREATE FUNCTION stream.xadd_many(
     key stream.stream, entries stream.streamfields[], ids stream.streamid[] DEFAULT NULL,
     mkstream boolean DEFAULT true, maxlen bigint DEFAULT NULL,
     minid stream.streampos DEFAULT NULL, approx boolean DEFAULT false,
-    refs text DEFAULT 'DELREF', trim_limit bigint DEFAULT NULL)
+    refs text DEFAULT 'DELREF', trim_limit bigint DEFAULT NULL,
+    producer text DEFAULT NULL, iids text[] DEFAULT NULL)
     RETURNS SETOF stream.streamid
     AS 'MODULE_PATHNAME', 'stream_xadd_many' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
@@ -44,6 +46,18 @@ CREATE FUNCTION stream.xcreate(key stream.stream, if_not_exists boolean DEFAULT 
 CREATE FUNCTION stream.xdrop(key stream.stream)
     RETURNS boolean
     AS 'MODULE_PATHNAME', 'stream_xdrop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+CREATE FUNCTION stream.xsetid(
+    key stream.stream, last_id stream.streamid, entries_added bigint DEFAULT NULL,
+    max_deleted_id stream.streamid DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'stream_xsetid' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+CREATE FUNCTION stream.xcfgset(
+    key stream.stream, idmp_duration interval DEFAULT NULL, idmp_maxsize bigint DEFAULT NULL,
+    node_max_bytes bigint DEFAULT NULL, node_max_entries bigint DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'stream_xcfgset' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 -- Reading.  Volatile, since a transaction's own changes show at once.
 

@@ -6,8 +6,14 @@
  *
  *	payload:	format u8 = 1 | number of streams u32 | set ...
  *	set:		stream id i64 | chunks u32 | deletions u32 | trim-to id
- *				| chunk ... | deleted id ...
+ *				| pairs u32 | headers u32
+ *				| chunk ... | deleted id ... | pair ... | header ...
  *	chunk:		first id | bytes u32 | new-run u8 | listpack (engine/node.h)
+ *	pair:		id of the entry | producer 16 bytes | iid 16 bytes
+ *	header:		chunks u32 | deletions u32 | pairs u32 before it
+ *				| last id | entries added u64 | greatest deleted id
+ *				| node bytes u32 | node entries u32
+ *				| idmp duration u32 | idmp maxsize u32
  *	id:			ms u64 | seq u64			trim-to 0-0: no trim
  *
  * Reading trusts nothing: every length is checked against what is left, and
@@ -64,6 +70,8 @@ payload_put_set(PayloadSink *sink, const StreamSet *set)
 	put_u32(sink, set->nchunks);
 	put_u32(sink, set->ndels);
 	payload_put_id(sink, set->trim_to);
+	put_u32(sink, set->npairs);
+	put_u32(sink, set->nheaders);
 }
 
 void
@@ -73,6 +81,31 @@ payload_put_chunk(PayloadSink *sink, const ChunkHead *head, const uint8 *lp)
 	put_u32(sink, head->bytes);
 	put_u8(sink, head->new_run ? 1 : 0);
 	sink->put(sink, lp, head->bytes);
+}
+
+void
+payload_put_pair(PayloadSink *sink, const SetPair *pair)
+{
+	payload_put_id(sink, pair->id);
+	sink->put(sink, pair->key.producer, IDMP_DIGEST);
+	sink->put(sink, pair->key.iid, IDMP_DIGEST);
+}
+
+void
+payload_put_header(PayloadSink *sink, const SetHeader *header)
+{
+	const StreamHeader *h = &header->header;
+
+	put_u32(sink, header->chunks);
+	put_u32(sink, header->dels);
+	put_u32(sink, header->pairs);
+	payload_put_id(sink, h->last_id);
+	put_u64(sink, h->entries_added);
+	payload_put_id(sink, h->max_deleted_id);
+	put_u32(sink, h->node_max_bytes);
+	put_u32(sink, h->node_max_entries);
+	put_u32(sink, h->idmp_duration);
+	put_u32(sink, h->idmp_maxsize);
 }
 
 /* --- reading --- */
@@ -95,6 +128,41 @@ payload_get_id(PayloadReader *r, StreamId *id)
 	return get_uint(r, 8, &id->ms) && get_uint(r, 8, &id->seq);
 }
 
+static bool
+get_u32(PayloadReader *r, uint32 *v)
+{
+	uint64		wide;
+
+	if (!get_uint(r, 4, &wide))
+		return false;
+	*v = (uint32) wide;
+	return true;
+}
+
+bool
+payload_get_pair(PayloadReader *r, SetPair *pair)
+{
+	if (!payload_get_id(r, &pair->id) || r->end - r->p < 2 * IDMP_DIGEST)
+		return false;
+	memcpy(pair->key.producer, r->p, IDMP_DIGEST);
+	memcpy(pair->key.iid, r->p + IDMP_DIGEST, IDMP_DIGEST);
+	r->p += 2 * IDMP_DIGEST;
+	return true;
+}
+
+bool
+payload_get_header(PayloadReader *r, SetHeader *header)
+{
+	StreamHeader *h = &header->header;
+
+	return get_u32(r, &header->chunks) && get_u32(r, &header->dels) && get_u32(r, &header->pairs) &&
+		payload_get_id(r, &h->last_id) && get_uint(r, 8, &h->entries_added) &&
+		payload_get_id(r, &h->max_deleted_id) &&
+		get_u32(r, &h->node_max_bytes) && get_u32(r, &h->node_max_entries) &&
+		get_u32(r, &h->idmp_duration) && get_u32(r, &h->idmp_maxsize) &&
+		stream_header_valid(h);
+}
+
 bool
 payload_get_head(PayloadReader *r, uint32 *nstreams)
 {
@@ -115,7 +183,8 @@ payload_get_set(PayloadReader *r, StreamSet *set)
 	uint64		ndels;
 
 	if (!get_uint(r, 8, &id) || !get_uint(r, 4, &nchunks) || !get_uint(r, 4, &ndels) ||
-		!payload_get_id(r, &set->trim_to))
+		!payload_get_id(r, &set->trim_to) ||
+		!get_u32(r, &set->npairs) || !get_u32(r, &set->nheaders))
 		return false;
 	set->stream_id = (int64) id;
 	set->nchunks = (uint32) nchunks;

@@ -50,6 +50,8 @@ typedef struct StreamSet
 	uint32		nchunks;
 	uint32		ndels;
 	StreamId	trim_to;
+	uint32		npairs;
+	uint32		nheaders;
 } StreamSet;
 
 typedef struct ChunkHead
@@ -65,6 +67,8 @@ extern void payload_put_head(PayloadSink *sink, uint32 nstreams);
 extern void payload_put_set(PayloadSink *sink, const StreamSet *set);
 extern void payload_put_chunk(PayloadSink *sink, const ChunkHead *head, const uint8 *lp);
 extern void payload_put_id(PayloadSink *sink, StreamId id);
+extern void payload_put_pair(PayloadSink *sink, const SetPair *pair);
+extern void payload_put_header(PayloadSink *sink, const SetHeader *header);
 
 /* Checking reader over a whole payload in memory. */
 typedef struct PayloadReader
@@ -77,6 +81,8 @@ extern bool payload_get_head(PayloadReader *r, uint32 *nstreams);
 extern bool payload_get_set(PayloadReader *r, StreamSet *set);
 extern bool payload_get_chunk(PayloadReader *r, ChunkHead *head, const uint8 **lp);
 extern bool payload_get_id(PayloadReader *r, StreamId *id);
+extern bool payload_get_pair(PayloadReader *r, SetPair *pair);
+extern bool payload_get_header(PayloadReader *r, SetHeader *header);
 
 /* --- write.c --- */
 

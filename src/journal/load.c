@@ -289,6 +289,8 @@ typedef struct ReadySet
 	StreamId   *first;
 	const uint8 **lp;
 	StreamId   *dels;
+	SetPair    *pairs;
+	SetHeader  *headers;
 } ReadySet;
 
 static void
@@ -297,7 +299,8 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 	KnownStream *known;
 
 	if (!payload_get_set(r, &ready->set) ||
-		ready->set.nchunks > (Size) (r->end - r->p) || ready->set.ndels > (Size) (r->end - r->p))
+		ready->set.nchunks > (Size) (r->end - r->p) || ready->set.ndels > (Size) (r->end - r->p) ||
+		ready->set.npairs > (Size) (r->end - r->p) || ready->set.nheaders > (Size) (r->end - r->p))
 		unsound("journal_0", &ref->tid, "a change set is malformed");
 	known = hash_search(ld->known, &ready->set.stream_id, HASH_FIND, NULL);
 	ready->ss = known ? known->ss : NULL;
@@ -316,6 +319,20 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 	for (uint32 i = 0; i < ready->set.ndels; i++)
 		if (!payload_get_id(r, &ready->dels[i]))
 			unsound("journal_0", &ref->tid, "a deletion is malformed");
+	ready->pairs = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.npairs) * sizeof(SetPair));
+	for (uint32 i = 0; i < ready->set.npairs; i++)
+		if (!payload_get_pair(r, &ready->pairs[i]))
+			unsound("journal_0", &ref->tid, "a pair of producer and iid is malformed");
+	ready->headers = MemoryContextAllocHuge(ld->scratch, (ready->set.nheaders + (Size) 1) * sizeof(SetHeader));
+	for (uint32 i = 0; i < ready->set.nheaders; i++)
+	{
+		SetHeader  *h = &ready->headers[i];
+
+		if (!payload_get_header(r, h) || h->chunks > ready->set.nchunks ||
+			h->dels > ready->set.ndels || h->pairs > ready->set.npairs ||
+			(i > 0 && (h->chunks < h[-1].chunks || h->dels < h[-1].dels || h->pairs < h[-1].pairs)))
+			unsound("journal_0", &ref->tid, "a header is malformed");
+	}
 }
 
 static EngStatus
@@ -337,6 +354,25 @@ add_chunk(Stream *s, StreamId first, const uint8 *lp)
 	return st;
 }
 
+/* The operations between two headers, as in a merge. */
+static EngStatus
+apply_ops(ReadySet *ready, const SetHeader *from, const SetHeader *to)
+{
+	Stream	   *s = &ready->ss->stream;
+	EngStatus	st = ENG_OK;
+
+	/* ENG_EXISTS: done already by somebody who could not finish */
+	for (uint32 i = from->chunks; i < to->chunks && st != ENG_NOMEM; i++)
+		st = add_chunk(s, ready->first[i], ready->lp[i]);
+	for (uint32 i = from->pairs; i < to->pairs && st != ENG_NOMEM; i++)
+		st = stream_add_pair(&StrmArena, s, &ready->pairs[i].key, ready->pairs[i].id, ARENA_SHRINK);
+	if (st == ENG_NOMEM)
+		return st;
+	for (uint32 i = from->dels; i < to->dels; i++)
+		(void) stream_del(&StrmArena, s, ready->dels[i]);
+	return ENG_OK;
+}
+
 /* Carry a set out.  The reserve of memory may be used: what was merged once
  * must fit again. */
 static EngStatus
@@ -348,17 +384,20 @@ apply_set(ReadySet *ready, uint64 number)
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
 	if (ss->stream.applied < number)
 	{
-		/* ENG_EXISTS: done already by somebody who could not finish */
-		for (uint32 i = 0; i < ready->set.nchunks && st == ENG_OK; i++)
+		SetHeader	done = {0};
+		SetHeader	all = {.chunks = ready->set.nchunks, .dels = ready->set.ndels, .pairs = ready->set.npairs};
+
+		for (uint32 i = 0; i < ready->set.nheaders && st == ENG_OK; i++)
 		{
-			st = add_chunk(&ss->stream, ready->first[i], ready->lp[i]);
-			if (st == ENG_EXISTS)
-				st = ENG_OK;
+			st = apply_ops(ready, &done, &ready->headers[i]);
+			if (st == ENG_OK)
+				stream_set_header(&StrmArena, &ss->stream, &ready->headers[i].header);
+			done = ready->headers[i];
 		}
 		if (st == ENG_OK)
+			st = apply_ops(ready, &done, &all);
+		if (st == ENG_OK)
 		{
-			for (uint32 i = 0; i < ready->set.ndels; i++)
-				(void) stream_del(&StrmArena, &ss->stream, ready->dels[i]);
 			if (!sid_is_zero(ready->set.trim_to))
 				(void) stream_trim(&StrmArena, &ss->stream, ready->set.trim_to);
 			ss->stream.applied = number;

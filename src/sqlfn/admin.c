@@ -1,6 +1,6 @@
 /*
  * admin.c
- *	  xcreate, xdrop, xinfo_stream.
+ *	  xcreate, xdrop, xsetid, xcfgset, xinfo_stream.
  */
 #include "postgres.h"
 
@@ -41,6 +41,81 @@ stream_xdrop(PG_FUNCTION_ARGS)
 	KeyArg		key = arg_key(fcinfo, 0);
 
 	PG_RETURN_BOOL(strm_drop(db, key.name, key.len));
+}
+
+/*
+ * xsetid(key, last_id, entries_added, max_deleted_id).  42704, 22023; 0A000
+ * for what cannot be done after a trim in one transaction.
+ */
+PG_FUNCTION_INFO_V1(stream_xsetid);
+Datum
+stream_xsetid(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xsetid()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	int64		entries_added = arg_int64(fcinfo, 2, -1);
+	const StreamId *last;
+	const StreamId *max_deleted = NULL;
+
+	arg_not_null(fcinfo, 1, "last_id");
+	last = DatumGetStreamIdP(PG_GETARG_DATUM(1));
+	if (!PG_ARGISNULL(3))
+		max_deleted = DatumGetStreamIdP(PG_GETARG_DATUM(3));
+	if (!PG_ARGISNULL(2) && entries_added < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("entries_added must not be negative")));
+	if (max_deleted != NULL && sid_cmp(*last, *max_deleted) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("last_id is smaller than max_deleted_id")));
+	strm_set_id(db, key.name, key.len, *last, entries_added, max_deleted);
+	PG_RETURN_VOID();
+}
+
+static uint32
+cfg_value(const char *name, const char *unit, bool given, int64 value, int64 min, int64 max)
+{
+	if (!given)
+		return 0;
+	if (value < min || value > max)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between %lld and %lld%s",
+						name, (long long) min, (long long) max, unit)));
+	return (uint32) value;
+}
+
+/*
+ * xcfgset(key, idmp_duration, idmp_maxsize, node_max_bytes, node_max_entries).
+ * 42704, 22023.
+ */
+PG_FUNCTION_INFO_V1(stream_xcfgset);
+Datum
+stream_xcfgset(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xcfgset()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	int64		ms = arg_duration(fcinfo, 1, "idmp_duration");
+	uint32		seconds;
+	uint32		maxsize;
+	uint32		bytes;
+	uint32		entries;
+
+	if (PG_ARGISNULL(1) && PG_ARGISNULL(2) && PG_ARGISNULL(3) && PG_ARGISNULL(4))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("at least one option must be given")));
+	/* whole seconds, so that what is set is what is shown */
+	seconds = cfg_value("idmp_duration", " seconds", !PG_ARGISNULL(1),
+						ms / 1000 + (ms % 1000 > 0), 1, IDMP_DURATION_MAX);
+	maxsize = cfg_value("idmp_maxsize", "", !PG_ARGISNULL(2), arg_int64(fcinfo, 2, 0), 1, IDMP_MAXSIZE_MAX);
+	bytes = cfg_value("node_max_bytes", " bytes", !PG_ARGISNULL(3), arg_int64(fcinfo, 3, 0),
+					  NODE_BYTES_MIN, NODE_BYTES_MAX);
+	entries = cfg_value("node_max_entries", "", !PG_ARGISNULL(4), arg_int64(fcinfo, 4, 0),
+						1, NODE_ENTRIES_MAX);
+	strm_configure(db, key.name, key.len, seconds, maxsize, bytes, entries);
+	PG_RETURN_VOID();
 }
 
 /* --- XINFO STREAM --- */
@@ -133,8 +208,8 @@ first_id(Target *t)
 }
 
 /*
- * xinfo_stream(key): XINFO STREAM, without what belongs to groups and to
- * idempotent producers.  42704 if the stream is missing.
+ * xinfo_stream(key): XINFO STREAM, without what belongs to groups.  42704 if
+ * the stream is missing.
  */
 PG_FUNCTION_INFO_V1(stream_xinfo_stream);
 Datum
@@ -156,6 +231,12 @@ stream_xinfo_stream(PG_FUNCTION_ARGS)
 	push_id(&state, "max-deleted-entry-id", v.max_deleted_id);
 	push_number(&state, "entries-added", v.entries_added);
 	push_id(&state, "recorded-first-entry-id", first_id(&t));
+	push_number(&state, "idmp-duration", v.idmp_duration);
+	push_number(&state, "idmp-maxsize", v.idmp_maxsize);
+	push_number(&state, "pids-tracked", v.producers);
+	push_number(&state, "iids-tracked", v.iids);
+	push_number(&state, "iids-added", v.iids_added);
+	push_number(&state, "iids-duplicates", v.iids_duplicates);
 	push_number(&state, "groups", 0);
 	push_number(&state, "node-max-bytes", v.node_max_bytes);
 	push_number(&state, "node-max-entries", v.node_max_entries);

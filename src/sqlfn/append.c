@@ -45,6 +45,7 @@ stream_append_row(PG_FUNCTION_ARGS)
 	Datum		given;
 	Datum		fields;
 	StreamId	id;
+	bool		repeated;
 	int			attnum = Anum_append_id;
 	Datum		value = PointerGetDatum(&id);
 	bool		isnull = false;
@@ -63,7 +64,8 @@ stream_append_row(PG_FUNCTION_ARGS)
 		pos.kind = POS_ID;
 		pos.id = *DatumGetStreamIdP(given);
 	}
-	(void) add_entry(db, key, true, &pos, streamfields_lp(DatumGetStreamFieldsP(fields)), NULL, &id);
+	(void) add_entry(db, key, true, &pos, streamfields_lp(DatumGetStreamFieldsP(fields)),
+					 NULL, NULL, &id, &repeated);
 	return PointerGetDatum(heap_modify_tuple_by_cols(data->tg_trigtuple,
 													 RelationGetDescr(data->tg_relation),
 													 1, &attnum, &value, &isnull));

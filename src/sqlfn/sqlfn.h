@@ -60,9 +60,10 @@ extern void rows_put(RowSink *sink, const NodeEntry *e);
 extern StreamFields *entry_fields(const NodeEntry *e);
 
 /* Add an entry, then trim if asked to (add.c).  False: the stream is missing
- * and not to be made. */
+ * and not to be made.  *repeated: pair was there, nothing was added or
+ * trimmed. */
 extern bool add_entry(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fields,
-					  const TrimSpec *trim, StreamId *id);
+					  const IdmpKey *pair, const TrimSpec *trim, StreamId *id, bool *repeated);
 
 /* Elements of an array argument of any type; NULL elements are refused
  * (22004, naming the argument) unless nulls is given. */

@@ -39,12 +39,12 @@ strm_changeset_free(EngHandle h)
 }
 
 static void
-apply_adds(SharedStream *ss, ChangeSet *cs, TransactionId xid)
+apply_adds(SharedStream *ss, ChangeSet *cs, TransactionId xid, uint32 from, uint32 to)
 {
 	SetChunk   *chunks = changeset_chunks(cs);
 	IdRange		run = {STREAMID_MIN, STREAMID_MIN};
 
-	for (uint32 i = 0; i < cs->nchunks; i++)
+	for (uint32 i = from; i < to; i++)
 	{
 		SetChunk   *c = &chunks[i];
 		const uint8 *lp = c->prepared ? NULL : (const uint8 *) cs + c->offset;
@@ -53,20 +53,38 @@ apply_adds(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 			c->prepared = 0;
 		else
 			ss->broken = true;
-		if (i > 0 && c->new_run)
+		if (i > from && c->new_run)
 			strm_recent_note(ss, xid, run.lo, run.hi);
-		if (i == 0 || c->new_run)
+		if (i == from || c->new_run)
 			run.lo = c->first;
 		run.hi = c->last;
 	}
-	if (cs->nchunks > 0)
+	if (from < to)
 		strm_recent_note(ss, xid, run.lo, run.hi);
+}
+
+/* The operations between two headers: `from` and `to` say how many of each
+ * kind come before. */
+static void
+apply_ops(SharedStream *ss, ChangeSet *cs, TransactionId xid, const SetHeader *from, const SetHeader *to)
+{
+	SetPair    *pairs = changeset_pairs(cs);
+	StreamId   *dels = changeset_dels(cs);
+
+	apply_adds(ss, cs, xid, from->chunks, to->chunks);
+	for (uint32 i = from->pairs; i < to->pairs; i++)
+		if (stream_add_pair(&StrmArena, &ss->stream, &pairs[i].key, pairs[i].id, ARENA_CHARGED) == ENG_NOMEM)
+			ss->broken = true;
+	for (uint32 i = from->dels; i < to->dels; i++)
+		(void) stream_del(&StrmArena, &ss->stream, dels[i]);
 }
 
 static void
 apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 {
-	StreamId   *dels = changeset_dels(cs);
+	SetHeader  *headers = changeset_headers(cs);
+	SetHeader	done = {0};
+	SetHeader	all = {.chunks = cs->nchunks, .dels = cs->ndels, .pairs = cs->npairs};
 
 	TEST_POINT("store-before-merge-apply");
 	if (cs->create)
@@ -76,9 +94,13 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 		ss->creator = InvalidTransactionId;
 		strm_wake_note_db(STRM_PTR(Db, ss->db));
 	}
-	apply_adds(ss, cs, xid);
-	for (uint32 i = 0; i < cs->ndels; i++)
-		(void) stream_del(&StrmArena, &ss->stream, dels[i]);
+	for (uint32 i = 0; i < cs->nheaders; i++)
+	{
+		apply_ops(ss, cs, xid, &done, &headers[i]);
+		stream_set_header(&StrmArena, &ss->stream, &headers[i].header);
+		done = headers[i];
+	}
+	apply_ops(ss, cs, xid, &done, &all);
 	if (!sid_is_zero(cs->trim_to))
 		(void) stream_trim(&StrmArena, &ss->stream, cs->trim_to);
 	ss->stream.applied = cs->number;
@@ -108,6 +130,16 @@ release(SharedStream *ss, ChangeSet *cs)
 			if (rax_find(&StrmArena, &ss->deleting, key, 16, &holder) && holder == cs->part)
 				(void) rax_remove(&StrmArena, &ss->deleting, key, 16, NULL);
 		}
+	}
+	if (part->npairs > 0)
+	{
+		SetPair    *pairs = changeset_pairs(cs);
+		uint64		holder;
+
+		for (uint32 i = 0; i < cs->npairs; i++)
+			if (rax_find(&StrmArena, &ss->pairs, &pairs[i].key, sizeof(IdmpKey), &holder) &&
+				holder == cs->part)
+				(void) rax_remove(&StrmArena, &ss->pairs, &pairs[i].key, sizeof(IdmpKey), NULL);
 	}
 	strm_part_release(ss, cs->part);
 }

@@ -162,6 +162,8 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	ss->parts = 0;
 	ss->last_reserved = STREAMID_MIN;
 	memset(&ss->deleting, 0, sizeof(ss->deleting));
+	memset(&ss->pairs, 0, sizeof(ss->pairs));
+	ss->duplicates = 0;
 	ss->creator = InvalidTransactionId;
 	ss->successor = 0;
 	ss->recent = 0;
@@ -366,6 +368,7 @@ strm_registry_release(SharedStream *ss)
 {
 	strm_registry_pass_on(ss);
 	rax_clear(&StrmArena, &ss->deleting, NULL, NULL);
+	rax_clear(&StrmArena, &ss->pairs, NULL, NULL);
 	stream_destroy(&StrmArena, &ss->stream);
 	LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
 	arena_free(&StrmArena, ss->name);

@@ -97,7 +97,9 @@ typedef struct Part
 	TransactionId holder;		/* (sub)transaction of its newest operation: whom a second comer waits for */
 	bool		numbered;		/* belongs to a change set now; written under the sequencer, a hint */
 	bool		dropping;		/* drops the stream */
+	bool		exclusive;		/* drops it or sets its header: nobody else changes it meanwhile */
 	uint32		ndeleting;		/* its ids in SharedStream.deleting */
+	uint32		npairs;			/* its pairs in SharedStream.pairs */
 	uint64		reserved;		/* how many ids */
 	StreamId	min_id;			/* reserved ids; min > max: none */
 	StreamId	max_id;
@@ -116,6 +118,23 @@ typedef struct SetChunk
 	bool		new_run;		/* ids of others may lie between the chunk before and this */
 } SetChunk;
 
+/* A (producer, iid) pair and the entry it made. */
+typedef struct SetPair
+{
+	StreamId	id;
+	IdmpKey		key;
+} SetPair;
+
+/* The header as set between a transaction's other operations: comes after so
+ * many chunks, deletions and pairs of it. */
+typedef struct SetHeader
+{
+	uint32		chunks;
+	uint32		dels;
+	uint32		pairs;
+	StreamHeader header;
+} SetHeader;
+
 /* A change set: what one transaction does to one stream.  Constant once in
  * the queue, but for next. */
 typedef struct ChangeSet
@@ -131,8 +150,12 @@ typedef struct ChangeSet
 	StreamId	trim_to;		/* 0-0: none */
 	uint32		nchunks;
 	uint32		ndels;
+	uint32		npairs;
+	uint32		nheaders;
 	uint32		chunks_offset;	/* of SetChunk[nchunks] */
 	uint32		dels_offset;	/* of StreamId[ndels] */
+	uint32		pairs_offset;	/* of SetPair[npairs] */
+	uint32		headers_offset; /* of SetHeader[nheaders] */
 } ChangeSet;
 
 static inline SetChunk *
@@ -145,6 +168,18 @@ static inline StreamId *
 changeset_dels(ChangeSet *cs)
 {
 	return (StreamId *) ((char *) cs + cs->dels_offset);
+}
+
+static inline SetPair *
+changeset_pairs(ChangeSet *cs)
+{
+	return (SetPair *) ((char *) cs + cs->pairs_offset);
+}
+
+static inline SetHeader *
+changeset_headers(ChangeSet *cs)
+{
+	return (SetHeader *) ((char *) cs + cs->headers_offset);
 }
 
 /* --- streams --- */
@@ -180,6 +215,8 @@ typedef struct SharedStream
 	EngHandle	parts;			/* of running transactions */
 	StreamId	last_reserved;	/* >= stream.last_id: next automatic id is above it */
 	Rax			deleting;		/* id being deleted -> Part */
+	Rax			pairs;			/* IdmpKey of an add under way -> Part */
+	uint64		duplicates;		/* adds that were repetitions; since the start of the server */
 	TransactionId creator;		/* provisional: who has undertaken to make it at commit */
 	EngHandle	successor;		/* stream that takes the name when this is dropped */
 	uint64		recent;			/* position + 1 in the ring of the newest add; 0: none */

@@ -317,6 +317,15 @@ strm_dropper(SharedStream *ss, EngHandle own)
 	return InvalidTransactionId;
 }
 
+TransactionId
+strm_excluder(SharedStream *ss, EngHandle own)
+{
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+		if (h != own && STRM_PTR(Part, h)->exclusive)
+			return strm_part_waitfor(ss, STRM_PTR(Part, h));
+	return InvalidTransactionId;
+}
+
 bool
 strm_op_lock(Target *t, Pend *p, Snapshot snap)
 {
@@ -334,7 +343,7 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 			return false;
 		}
 		broken = p->ss->broken;
-		xid = strm_dropper(p->ss, p->part);
+		xid = strm_excluder(p->ss, p->part);
 		if (!broken && xid == InvalidTransactionId)
 		{
 			if (pend_part(p) != 0)

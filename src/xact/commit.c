@@ -137,7 +137,7 @@ static Size
 set_size(const Pend *p)
 {
 	Size		size = MAXALIGN(sizeof(ChangeSet)) + p->nchunks * sizeof(SetChunk) +
-		p->ndels * sizeof(StreamId);
+		p->ndels * sizeof(StreamId) + p->npairs * sizeof(SetPair) + p->nheaders * sizeof(SetHeader);
 
 	for (int i = 0; i < p->nchunks; i++)
 		if (!is_large(p, &p->chunks[i]))
@@ -227,7 +227,16 @@ build_set(Pend *p)
 	dels = changeset_dels(cs);
 	for (int i = 0; i < p->ndels; i++)
 		dels[i] = p->dels[i].id;
-	fill_chunks(p, cs, cs->dels_offset + p->ndels * sizeof(StreamId));
+	cs->pairs_offset = cs->dels_offset + p->ndels * sizeof(StreamId);
+	cs->npairs = p->npairs;
+	for (int i = 0; i < p->npairs; i++)
+		changeset_pairs(cs)[i] = p->pairs[i].pair;
+	idmp_charge(&cs->charge, p->npairs);
+	cs->headers_offset = cs->pairs_offset + p->npairs * sizeof(SetPair);
+	cs->nheaders = p->nheaders;
+	for (int i = 0; i < p->nheaders; i++)
+		changeset_headers(cs)[i] = p->headers[i].set;
+	fill_chunks(p, cs, cs->headers_offset + p->nheaders * sizeof(SetHeader));
 
 	charge = cs->charge;
 	if (!arena_charge(&StrmArena, &charge, use))
@@ -248,7 +257,7 @@ put_payload(PayloadSink *sink, int nsets)
 	payload_put_head(sink, nsets);
 	for (Pend *p = pend_first(); p != NULL; p = p->next)
 	{
-		StreamSet	set = {p->id, p->nchunks, p->ndels, p->trim_to};
+		StreamSet	set = {p->id, p->nchunks, p->ndels, p->trim_to, p->npairs, p->nheaders};
 
 		if (p->changeset == 0)
 			continue;
@@ -261,6 +270,10 @@ put_payload(PayloadSink *sink, int nsets)
 		}
 		for (int i = 0; i < p->ndels; i++)
 			payload_put_id(sink, p->dels[i].id);
+		for (int i = 0; i < p->npairs; i++)
+			payload_put_pair(sink, &p->pairs[i].pair);
+		for (int i = 0; i < p->nheaders; i++)
+			payload_put_header(sink, &p->headers[i].set);
 	}
 }
 

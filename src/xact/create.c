@@ -16,9 +16,8 @@
 
 #include "xact/xact.h"
 
-/* Somebody else with a part in the stream: whom to wait for. */
-static TransactionId
-other_part(SharedStream *ss, EngHandle own)
+TransactionId
+strm_other_part(SharedStream *ss, EngHandle own)
 {
 	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
 		if (h != own)
@@ -76,7 +75,7 @@ strm_make(Db *db, const char *name, uint32 len)
 			strm_unlock(p->ss);
 			return false;
 		}
-		xid = other_part(p->ss, p->part);
+		xid = strm_other_part(p->ss, p->part);
 		if (TransactionIdIsValid(xid))
 			pend_let_go(p);
 		strm_unlock(p->ss);
@@ -106,9 +105,9 @@ strm_drop(Db *db, const char *name, uint32 len)
 		(void) pend_prepare(p, 0);
 		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
 			continue;
-		xid = other_part(p->ss, p->part);
+		xid = strm_other_part(p->ss, p->part);
 		if (xid == InvalidTransactionId)
-			STRM_PTR(Part, p->part)->dropping = true;
+			STRM_PTR(Part, p->part)->dropping = STRM_PTR(Part, p->part)->exclusive = true;
 		else
 			pend_let_go(p);
 		strm_unlock(p->ss);

@@ -173,6 +173,13 @@ pend_prepare(Pend *p, int ndels)
 	return GetCurrentTransactionId();
 }
 
+void
+pend_prepare_rare(Pend *p)
+{
+	GROW(p->pairs, p->npairs, p->pairs_cap, 1);
+	GROW(p->headers, p->nheaders, p->headers_cap, 1);
+}
+
 EngHandle
 pend_part(Pend *p)
 {
@@ -222,7 +229,9 @@ pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
 	SubTransactionId sub = GetCurrentSubTransactionId();
 	Chunk	   *c = p->nchunks > 0 ? &p->chunks[p->nchunks - 1] : NULL;
 
-	if (c != NULL && c->sub == sub && !new_run)
+	/* a chunk lies wholly before or after a change of the header */
+	if (c != NULL && c->sub == sub && !new_run &&
+		(p->nheaders == 0 || p->headers[p->nheaders - 1].set.chunks < (uint32) p->nchunks))
 	{
 		Size		more = node_entry_size(c->lp, c->first, id, fields);
 
@@ -277,10 +286,28 @@ pend_add_trim(Pend *p, StreamId to)
 		p->trim_to = to;
 }
 
+void
+pend_add_pair(Pend *p, const IdmpKey *key, StreamId id, bool again)
+{
+	p->pairs[p->npairs++] = (Pairing) {
+		{id, *key}, again, GetCurrentSubTransactionId(), GetCurrentTransactionId()
+	};
+}
+
+void
+pend_add_header(Pend *p, const StreamHeader *header, bool forgets)
+{
+	p->headers[p->nheaders++] = (HeaderChange) {
+		{p->nchunks, p->ndels, p->npairs, *header}, forgets,
+		GetCurrentSubTransactionId(), GetCurrentTransactionId()
+	};
+}
+
 bool
 pend_is_empty(const Pend *p)
 {
-	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && !p->made && !p->dropped;
+	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
+		p->nheaders == 0 && !p->made && !p->dropped;
 }
 
 /* --- what the lists amount to --- */
@@ -324,6 +351,43 @@ pend_last_id(const Pend *p, StreamId *id)
 		return false;
 	*id = p->chunks[p->nchunks - 1].last;
 	return true;
+}
+
+void
+pend_header(const Pend *p, StreamHeader *h)
+{
+	const HeaderChange *newest = p->nheaders > 0 ? &p->headers[p->nheaders - 1] : NULL;
+
+	if (newest != NULL)
+		*h = newest->set.header;
+	else
+		stream_get_header(&p->ss->stream, h);
+	for (int i = newest ? newest->set.chunks : 0; i < p->nchunks; i++)
+	{
+		h->entries_added = Min(h->entries_added + p->chunks[i].entries, (uint64) PG_INT64_MAX);
+		if (sid_cmp(p->chunks[i].last, h->last_id) > 0)
+			h->last_id = p->chunks[i].last;
+	}
+	for (int i = newest ? newest->set.dels : 0; i < p->ndels; i++)
+		if (sid_cmp(p->dels[i].id, h->max_deleted_id) > 0)
+			h->max_deleted_id = p->dels[i].id;
+}
+
+bool
+pend_pair(const Pend *p, const IdmpKey *key, StreamId *id)
+{
+	int			from = 0;
+
+	for (int i = p->nheaders - 1; i >= 0 && from == 0; i--)
+		if (p->headers[i].forgets)
+			from = p->headers[i].set.pairs;
+	for (int i = p->npairs - 1; i >= from; i--)
+		if (memcmp(&p->pairs[i].pair.key, key, sizeof(IdmpKey)) == 0)
+		{
+			*id = p->pairs[i].pair.id;
+			return true;
+		}
+	return false;
 }
 
 int
@@ -404,6 +468,10 @@ pend_sub_commit(SubTransactionId sub, SubTransactionId parent)
 			p->dels[k].sub = parent;
 		for (int k = p->ntrims - 1; k >= 0 && p->trims[k].sub == sub; k--)
 			p->trims[k].sub = parent;
+		for (int k = p->npairs - 1; k >= 0 && p->pairs[k].sub == sub; k--)
+			p->pairs[k].sub = parent;
+		for (int k = p->nheaders - 1; k >= 0 && p->headers[k].sub == sub; k--)
+			p->headers[k].sub = parent;
 		if (p->made && p->made_sub == sub)
 			p->made_sub = parent;
 		if (p->dropped && p->dropped_sub == sub)
@@ -432,6 +500,26 @@ unregister_deletions(Pend *p, int from)
 		{
 			(void) rax_remove(&StrmArena, &p->ss->deleting, key, 16, NULL);
 			STRM_PTR(Part, p->part)->ndeleting--;
+		}
+	}
+}
+
+/* The same for pairs. */
+static void
+unregister_pairs(Pend *p, int from)
+{
+	uint64		holder;
+
+	for (int i = from; i < p->npairs; i++)
+	{
+		const IdmpKey *key = &p->pairs[i].pair.key;
+
+		if (p->pairs[i].again)
+			continue;
+		if (rax_find(&StrmArena, &p->ss->pairs, key, sizeof(IdmpKey), &holder) && holder == p->part)
+		{
+			(void) rax_remove(&StrmArena, &p->ss->pairs, key, sizeof(IdmpKey), NULL);
+			STRM_PTR(Part, p->part)->npairs--;
 		}
 	}
 }
@@ -471,6 +559,7 @@ part_recompute(Pend *p)
 		if (sid_cmp(p->trims[i].to, part->trim_to) > 0)
 			part->trim_to = p->trims[i].to;
 	part->dropping = p->dropped;
+	part->exclusive = p->dropped || p->nheaders > 0;
 	part->holder = part->xid;
 	if (!p->made && !p->dropped)
 	{
@@ -481,6 +570,8 @@ part_recompute(Pend *p)
 			part->holder = p->dels[p->ndels - 1].xid;
 		if (p->ntrims > 0 && TransactionIdFollows(p->trims[p->ntrims - 1].xid, part->holder))
 			part->holder = p->trims[p->ntrims - 1].xid;
+		if (p->nheaders > 0 && TransactionIdFollows(p->headers[p->nheaders - 1].xid, part->holder))
+			part->holder = p->headers[p->nheaders - 1].xid;
 	}
 }
 
@@ -488,6 +579,7 @@ static void
 cut(Pend *p, SubTransactionId sub)
 {
 	int			ndels = p->ndels;
+	int			npairs = p->npairs;
 
 	while (p->nchunks > 0 && p->chunks[p->nchunks - 1].sub == sub)
 	{
@@ -502,6 +594,10 @@ cut(Pend *p, SubTransactionId sub)
 		ndels--;
 	while (p->ntrims > 0 && p->trims[p->ntrims - 1].sub == sub)
 		p->ntrims--;
+	while (npairs > 0 && p->pairs[npairs - 1].sub == sub)
+		npairs--;
+	while (p->nheaders > 0 && p->headers[p->nheaders - 1].sub == sub)
+		p->nheaders--;
 	if (p->made && p->made_sub == sub)
 		p->made = false;
 	if (p->dropped && p->dropped_sub == sub)
@@ -516,12 +612,14 @@ cut(Pend *p, SubTransactionId sub)
 	{
 		LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
 		unregister_deletions(p, ndels);
+		unregister_pairs(p, npairs);
 		part_recompute(p);
 		strm_part_settle(p->ss);
 		strm_wake_note(p->ss);
 		strm_unlock(p->ss);
 	}
 	p->ndels = ndels;
+	p->npairs = npairs;
 }
 
 void
@@ -560,6 +658,7 @@ pend_release(Pend *p)
 	}
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
 	unregister_deletions(p, 0);
+	unregister_pairs(p, 0);
 	if (TransactionIdIsValid(ss->creator) &&
 		TransactionIdEquals(ss->creator, STRM_PTR(Part, p->part)->xid))
 		ss->creator = InvalidTransactionId;

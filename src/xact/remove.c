@@ -141,6 +141,12 @@ count_not_gone(Pend *p, StreamId lo, StreamId hi)
 	return n;
 }
 
+uint64
+strm_live(Pend *p)
+{
+	return count_not_gone(p, STREAMID_MIN, STREAMID_MAX) + pend_count(p, STREAMID_MIN, STREAMID_MAX);
+}
+
 /*
  * The id below which the trim removes everything; false: nothing.  Nothing is
  * above the greatest id there is: *greatest says that it is to go too.  Lock
@@ -152,14 +158,13 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound, bool *greatest)
 	SharedStream *ss = p->ss;
 	uint64		excess = PG_UINT64_MAX;
 	StreamId	horizon;
+	StreamHeader header;
 	StreamId	top;
-	StreamId	own;
 
 	*greatest = false;
 	if (spec->by_len)
 	{
-		uint64		length = count_not_gone(p, STREAMID_MIN, STREAMID_MAX) +
-			pend_count(p, STREAMID_MIN, STREAMID_MAX);
+		uint64		length = strm_live(p);
 
 		if (length <= spec->maxlen)
 			return false;
@@ -176,9 +181,8 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound, bool *greatest)
 		*greatest = !sid_next(bound);
 	}
 	/* what is added from now on has a greater id and stays */
-	top = ss->stream.last_id;
-	if (pend_last_id(p, &own) && sid_cmp(own, top) > 0)
-		top = own;
+	pend_header(p, &header);
+	top = header.last_id;
 	if (sid_next(&top) && sid_cmp(*bound, top) > 0)
 		*bound = top;
 	if (strm_horizon(ss, p->part, &horizon) && sid_cmp(*bound, horizon) > 0)

@@ -158,7 +158,7 @@ view_take(Target *t, View *v)
 	Unseen		u = {0};
 	SharedStream *ss = t->ss;
 	uint64		own = 0;
-	StreamId	own_last;
+	StreamHeader header;
 
 	if (t->pend != NULL)
 	{
@@ -168,23 +168,30 @@ view_take(Target *t, View *v)
 	if (!unseen_lock(t, &u, snap, true))
 		return false;
 	v->length = count_merged(t, &u, STREAMID_MIN, STREAMID_MAX) + own;
-	v->entries_added = ss->stream.entries_added + (t->pend ? t->pend->nentries : 0);
-	v->last_id = ss->stream.last_id;
-	if (t->pend != NULL && pend_last_id(t->pend, &own_last) && sid_cmp(own_last, v->last_id) > 0)
-		v->last_id = own_last;
-	v->max_deleted_id = ss->stream.max_deleted_id;
+	if (t->pend != NULL)
+		pend_header(t->pend, &header);
+	else
+		stream_get_header(&ss->stream, &header);
+	v->entries_added = header.entries_added;
+	v->last_id = header.last_id;
+	v->max_deleted_id = header.max_deleted_id;
 	v->nodes = ss->stream.nodes.nkeys;
 	v->rax_nodes = ss->stream.nodes.nnodes;
 	v->bytes = ss->stream.bytes;
-	v->node_max_bytes = ss->stream.node_max_bytes;
-	v->node_max_entries = ss->stream.node_max_entries;
+	v->node_max_bytes = header.node_max_bytes;
+	v->node_max_entries = header.node_max_entries;
 	v->applied = ss->stream.applied;
+	v->idmp_duration = header.idmp_duration;
+	v->idmp_maxsize = header.idmp_maxsize;
+	v->producers = ss->stream.idmp.nproducers;
+	v->iids = ss->stream.idmp.npairs;
+	v->iids_added = ss->stream.idmp.added + (t->pend ? t->pend->npairs : 0);
+	v->iids_duplicates = ss->duplicates;
+	for (int i = 0; t->pend != NULL && i < t->pend->nheaders; i++)
+		if (t->pend->headers[i].forgets)
+			v->producers = v->iids = 0;
 	find_cursor(t, &u, v);
 	strm_unlock(ss);
-	if (t->pend != NULL)
-		for (int i = 0; i < t->pend->ndels; i++)
-			if (sid_cmp(t->pend->dels[i].id, v->max_deleted_id) > 0)
-				v->max_deleted_id = t->pend->dels[i].id;
 	if (u.range != NULL)
 		pfree(u.range);
 	return true;

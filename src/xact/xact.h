@@ -51,6 +51,24 @@ typedef struct Deletion
 	TransactionId xid;
 } Deletion;
 
+/* A (producer, iid) pair that made an entry. */
+typedef struct Pairing
+{
+	SetPair		pair;
+	bool		again;			/* registered before, by a pair that own xcfgset has made us forget */
+	SubTransactionId sub;
+	TransactionId xid;
+} Pairing;
+
+/* XSETID or XCFGSET, resolved to what the header is then. */
+typedef struct HeaderChange
+{
+	SetHeader	set;
+	bool		forgets;		/* all pairs from before */
+	SubTransactionId sub;
+	TransactionId xid;
+} HeaderChange;
+
 typedef struct Trim
 {
 	StreamId	to;
@@ -86,6 +104,12 @@ typedef struct Pend
 	Trim	   *trims;
 	int			ntrims;
 	int			trims_cap;
+	Pairing    *pairs;
+	int			npairs;
+	int			pairs_cap;
+	HeaderChange *headers;
+	int			nheaders;
+	int			headers_cap;
 	SubTransactionId touched;	/* newest subtransaction that has operations here */
 
 	/* derived from the lists, when wanted: see pend_gone */
@@ -154,16 +178,21 @@ extern Pend *pend_first(void);
 /* Before an operation, outside all locks: the subtransaction has an xid, the
  * Pend knows it, the lists have room for one more (n more deletions). */
 extern TransactionId pend_prepare(Pend *p, int ndels);
+extern void pend_prepare_rare(Pend *p);	/* room for a pair and a header, too */
 extern EngHandle pend_part(Pend *p);	/* registers the Part; lock held; 0: no memory */
 
 extern void pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields);
 extern void pend_add_deletion(Pend *p, StreamId id, bool own);
 extern void pend_add_trim(Pend *p, StreamId to);
+extern void pend_add_pair(Pend *p, const IdmpKey *key, StreamId id, bool again);
+extern void pend_add_header(Pend *p, const StreamHeader *header, bool forgets);
 
 extern bool pend_is_empty(const Pend *p);
 extern void pend_refresh(Pend *p);	/* brings gone and trim_to up to date; may raise */
 extern bool pend_is_gone(const Pend *p, StreamId id);	/* deleted or trimmed by us */
 extern bool pend_last_id(const Pend *p, StreamId *id);	/* greatest id added */
+extern void pend_header(const Pend *p, StreamHeader *h);	/* with our changes; lock held */
+extern bool pend_pair(const Pend *p, const IdmpKey *key, StreamId *id);	/* not forgotten */
 extern bool pend_has(const Pend *p, StreamId id);	/* an entry of ours, not gone */
 extern uint64 pend_count(const Pend *p, StreamId lo, StreamId hi);	/* not gone */
 
@@ -212,6 +241,12 @@ typedef struct View
 	uint32		node_max_bytes;
 	uint32		node_max_entries;
 	uint64		applied;
+	uint32		idmp_duration;
+	uint32		idmp_maxsize;
+	uint64		producers;		/* with pairs; of merged adds only, as is iids */
+	uint64		iids;
+	uint64		iids_added;		/* own included */
+	uint64		iids_duplicates;
 } View;
 
 /* 72000 if the snapshot is too old; false if the stream is gone. */
@@ -234,7 +269,7 @@ extern Reader *reader_open(Target *t, StreamId lo, StreamId hi, bool reverse, in
 extern bool reader_next(Reader *r, NodeEntry *e);	/* valid until the next call */
 extern void reader_close(Reader *r);
 
-/* --- add.c, remove.c, create.c: operations --- */
+/* --- add.c, remove.c, create.c, header.c: operations --- */
 
 typedef struct TrimSpec
 {
@@ -248,19 +283,38 @@ typedef struct TrimSpec
 
 /* XADD: reserve an id and put the entry on the list.  Should the stream be
  * gone it is made again, or (make is false) nothing is added: false.  ST001,
- * 54000. */
-extern bool strm_add(Target *t, const StreamPos *pos, const uint8 *fields, bool make, StreamId *id);
+ * 54000.  pair, if not NULL, comes with an automatic id: if it is remembered,
+ * *id is that of the entry it made, *repeated is true and nothing is added. */
+extern bool strm_add(Target *t, const StreamPos *pos, const uint8 *fields, const IdmpKey *pair,
+					 bool make, StreamId *id, bool *repeated);
 
-/* Somebody else's transaction drops the stream: whom to wait for.  Lock held. */
+/* Somebody else's transaction drops the stream, or has it to itself for
+ * another reason: whom to wait for.  Lock held. */
 extern TransactionId strm_dropper(SharedStream *ss, EngHandle own);
+extern TransactionId strm_excluder(SharedStream *ss, EngHandle own);
 
-/* Lock the stream for an operation, its Part registered: waits for who drops
- * it.  snap as in strm_look.  False: it is gone, find it again. */
+/* Somebody else with a part in the stream: whom to wait for.  Lock held. */
+extern TransactionId strm_other_part(SharedStream *ss, EngHandle own);
+
+/* Lock the stream for an operation, its Part registered: waits for who has it
+ * to himself.  snap as in strm_look.  False: it is gone, find it again. */
 extern bool strm_op_lock(Target *t, Pend *p, Snapshot snap);
 
 /* XTRIM, resolved now; `wait`: for others who trim here, so that the count is
  * exact.  Returns how many entries go. */
 extern uint64 strm_trim(Target *t, const TrimSpec *spec, bool wait);
+
+/* Live entries, merged and own.  Lock held, lists refreshed. */
+extern uint64 strm_live(Pend *p);
+
+/* XSETID; negative entries_added and max_deleted NULL: leave alone.  22023;
+ * 0A000 after a trim by the same transaction. */
+extern void strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_added,
+						const StreamId *max_deleted);
+
+/* XCFGSET; 0 leaves alone.  The values are in their ranges. */
+extern void strm_configure(Db *db, const char *name, uint32 len, uint32 idmp_duration,
+						   uint32 idmp_maxsize, uint32 node_max_bytes, uint32 node_max_entries);
 
 /* XDEL: returns how many of the ids were there. */
 extern uint64 strm_delete(Target *t, StreamId *ids, int nids);

@@ -112,7 +112,7 @@ sub logical_state
 	return $node->safe_psql($dbname || 'postgres', q{
 		SELECT c.name, stream.xlen(c.name), stream.xtail(c.name),
 			(SELECT jsonb_object_agg(i.key, i.value) FROM stream.xinfo_stream(c.name) x, jsonb_each(to_jsonb(x)) i
-			 WHERE i.key NOT LIKE 'radix%' AND i.key NOT LIKE '%memory%'),
+			 WHERE i.key NOT LIKE 'radix%' AND i.key NOT LIKE '%memory%' AND i.key <> 'iids-duplicates'),
 			(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM stream.xrange(c.name))
 		FROM stream.catalog c ORDER BY c.name COLLATE "C"});
 }

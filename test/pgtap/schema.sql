@@ -9,17 +9,17 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 -- Functions by name, with the type they return.
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
-	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xinfo_stream', 'xwait', 'fields', 'fields_from', 'field_bytes']) f;
+	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'fields', 'fields_from', 'field_bytes']) f;
 SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
 FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
 	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
-	('xadd_many', 'SETOF stream.streamid')) r(name, result)
+	('xadd_many', 'SETOF stream.streamid'), ('xsetid', 'void'), ('xcfgset', 'void')) r(name, result)
 JOIN pg_proc p ON p.proname = r.name AND p.pronamespace = 'stream'::regnamespace
 WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY p.oid;
 SET search_path = public, stream, pg_catalog;
 
 -- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xwait|xread|xread_many)$' THEN 'uv' ELSE 'rv' END,
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 
