@@ -384,6 +384,7 @@ apply_set(ReadySet *ready, uint64 number)
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
 	if (ss->stream.applied < number)
 	{
+		bool		broken = ss->broken;
 		SetHeader	done = {0};
 		SetHeader	all = {.chunks = ready->set.nchunks, .dels = ready->set.ndels, .pairs = ready->set.npairs};
 
@@ -391,7 +392,10 @@ apply_set(ReadySet *ready, uint64 number)
 		{
 			st = apply_ops(ready, &done, &ready->headers[i]);
 			if (st == ENG_OK)
+			{
 				stream_set_header(&StrmArena, &ss->stream, &ready->headers[i].header);
+				ss->broken = true;	/* should it end in the middle: it cannot be begun again */
+			}
 			done = ready->headers[i];
 		}
 		if (st == ENG_OK)
@@ -400,6 +404,7 @@ apply_set(ReadySet *ready, uint64 number)
 		{
 			if (!sid_is_zero(ready->set.trim_to))
 				(void) stream_trim(&StrmArena, &ss->stream, ready->set.trim_to);
+			ss->broken = broken;
 			ss->stream.applied = number;
 			ss->last_reserved = ss->stream.last_id;
 		}
