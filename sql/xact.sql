@@ -240,6 +240,20 @@ END LOOP; END $$;
 SELECT xlen('often'), sum(xlen('often:' || k)) FROM generate_series(0, 6) k;
 SELECT bool_and((fields->>'n')::int % 3 <> 0) FROM xrange('often');
 
+-- A name that changes hands within a transaction leads to the last stream, or nowhere.
+BEGIN;
+SELECT xadd('hands', '{"n":1}', '1-0'), xdrop('hands'), xadd('hands', '{"n":2}', '2-0'), xdrop('hands');
+COMMIT;
+SELECT xadd('hands2', '{"n":3}', '3-0'), xadd('hands3', '{"n":4}', '4-0');
+SELECT xexists('hands'), ids('hands');
+BEGIN;
+SELECT xadd('hands', '{"n":1}', '1-0'), xdrop('hands'), xadd('hands', '{"n":2}', '2-0'), xdrop('hands'), xadd('hands', '{"n":5}', '5-0');
+SAVEPOINT s;
+SELECT xdrop('hands'), xadd('hands', '{"n":6}', '6-0'), xdrop('hands');
+ROLLBACK TO s;
+COMMIT;
+SELECT ids('hands'), xdrop('hands'), xdrop('hands2'), xdrop('hands3');
+
 DROP TABLE orders, strict, items;
 DROP FUNCTION ids, add_sql, add_plpgsql, items_changed;
 DROP PROCEDURE add_and_commit;

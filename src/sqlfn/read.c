@@ -162,13 +162,13 @@ enlist_all(Cursor *cursors, int n)
 	{
 		Target		t;
 
-		if (!strm_open_read(db, cursors[i].key.name, cursors[i].key.len, &t))
-			missing = true;
-		else if (!strm_wait_enlist(t.ss, t.id))
-			strm_raise_full();
+		/* what is dropped between finding it and standing there is found again */
+		do
+			missing = missing || !strm_open_read(db, cursors[i].key.name, cursors[i].key.len, &t);
+		while (t.ss != NULL && !strm_wait_enlist(t.ss, t.id));
 	}
-	if (missing && !strm_wait_enlist_db(db))
-		strm_raise_full();
+	if (missing)
+		strm_wait_enlist_db(db);
 	return db;
 }
 

@@ -49,10 +49,11 @@ typedef struct Ring
 
 static Ring *ring;
 
+/* The larger the memory, the longer a read of what is in it may take. */
 static uint64
 ring_slots(void)
 {
-	return Max((uint64) RING_MIN, 4 * (uint64) MaxBackends);
+	return Max(Max((uint64) RING_MIN, (uint64) strm_memory_mb * 256), 4 * (uint64) MaxBackends);
 }
 
 Size

@@ -368,10 +368,11 @@ typedef struct WaitLink
 	bool		woken;			/* set by who wakes, under the line's lock or the registry lock */
 } WaitLink;
 
-/* Stand in line at a stream (lock exclusive held), or at the database for
- * streams to be made (takes the registry lock).  False: no memory. */
+/* Stand in line at a stream, or at the database for streams to be made; takes
+ * the stream's or the registry lock.  53200.  False: the stream is gone, and
+ * the caller stands nowhere: find it again. */
 extern bool strm_wait_enlist(SharedStream *ss, int64 id);
-extern bool strm_wait_enlist_db(Db *db);
+extern void strm_wait_enlist_db(Db *db);
 extern void strm_wait_leave(void);	/* leave every line; takes locks; cannot fail */
 extern bool strm_waiting(void);
 extern bool strm_wait_woken(void);	/* since standing in line: look again before sleeping */

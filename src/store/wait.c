@@ -155,7 +155,12 @@ strm_wait_enlist(SharedStream *ss, int64 id)
 
 	standing_reserve();
 	if (!strm_lock(ss, id, LW_EXCLUSIVE))
-		return true;			/* gone: the next look will say so */
+		return false;
+	if (ss->state == SS_DROPPED)
+	{
+		strm_unlock(ss);
+		return false;
+	}
 	h = link_new();
 	if (h != 0)
 	{
@@ -169,10 +174,12 @@ strm_wait_enlist(SharedStream *ss, int64 id)
 		standing[nstanding++] = (Standing) {ss, id, NULL, h};
 	}
 	strm_unlock(ss);
-	return h != 0;
+	if (h == 0)
+		strm_raise_full();
+	return true;
 }
 
-bool
+void
 strm_wait_enlist_db(Db *db)
 {
 	EngHandle	h;
@@ -189,7 +196,8 @@ strm_wait_enlist_db(Db *db)
 		standing[nstanding++] = (Standing) {NULL, 0, db, h};
 	}
 	LWLockRelease(strm_registry_lock());
-	return h != 0;
+	if (h == 0)
+		strm_raise_full();
 }
 
 static void

@@ -365,6 +365,36 @@ has_set(const Pend *p)
 	return !pend_is_empty(p) && (p->live || !p->dropped);
 }
 
+/*
+ * A stream made behind a dropped one may have been dropped in its turn: names
+ * are passed on past those.  A stream that only this transaction knew has no
+ * change set whose merge would pass its name on, so it does that here: who
+ * sees the transaction must not find the old one under the name.
+ */
+static void
+settle_successors(void)
+{
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+	{
+		SharedStream *ss = p->ss;
+		Pend	   *q;
+
+		if (p->successor == 0)
+			continue;
+		q = pend_find_id(p->successor);
+		while (q != NULL && q->dropped)
+			q = q->successor != 0 ? pend_find_id(q->successor) : NULL;
+		LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
+		if (ss->id == p->id)
+		{
+			ss->successor = q != NULL ? q->ss->self : 0;
+			if (q != NULL && ss->state == SS_PROVISIONAL)
+				strm_registry_pass_on(ss);
+		}
+		strm_unlock(ss);
+	}
+}
+
 static void
 pre_commit(void)
 {
@@ -376,6 +406,7 @@ pre_commit(void)
 		return;
 	settle_streams();
 	sealed = true;
+	settle_successors();
 	for (Pend *p = pend_first(); p != NULL; p = p->next)
 	{
 		if (!has_set(p))

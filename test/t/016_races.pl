@@ -104,6 +104,19 @@ my @deleters = map {
 is(($_->())[1], '', 'deleter ended well') for @deleters;
 is($node->safe_psql('postgres', q{SELECT sum(n) + stream.xlen('d') FROM deleted}), 3000, 'every entry was deleted at most once');
 
+# A reader that waits for a missing stream is woken whatever becomes of the name
+# within the transaction that makes it.
+my $waiters = join("\n", map {"SELECT count(*) FROM stream.xread('late$_', '0', block => '0');"} 1 .. 60);
+my @waiting = map { background($node, $waiters) } 1 .. 3;
+for my $n (1 .. 60)
+{
+	wait_for { $node->safe_psql('postgres', "SELECT count(*) >= 3 FROM pg_stat_activity WHERE query LIKE '%xread(''late$n''%' AND wait_event_type = 'Extension'") eq 't' } 'three waiters';
+	$node->safe_psql('postgres', $n % 2
+		? "BEGIN; SELECT stream.xadd('late$n', '{\"n\":1}'); SELECT stream.xdrop('late$n'); SELECT stream.xadd('late$n', '{\"n\":2}'); COMMIT"
+		: "SELECT stream.xcreate('late$n'); SELECT stream.xdrop('late$n'); SELECT stream.xadd('late$n', '{\"n\":2}')");
+}
+is(join(' ', $_->()), join("\n", (1) x 60) . ' ', 'a waiter was woken every time') for @waiting;
+
 # Two who wait for a third do not wait for each other: drops from everywhere.
 append_to_file("$scripts/drop.sql", q{
 SELECT stream.xadd('dropped', '{"a":1}');
