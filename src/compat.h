@@ -62,9 +62,12 @@ typedef void JsonActionResult;
 /* 16 replaced the per-kind aclcheck functions by object_aclcheck. */
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #define NamespaceAclCheck(nsp, role, mode)	object_aclcheck(NamespaceRelationId, nsp, role, mode)
+#define ProcedureAclCheck(proc, role, mode)	object_aclcheck(ProcedureRelationId, proc, role, mode)
 #else
 #define NamespaceAclCheck(nsp, role, mode)	pg_namespace_aclcheck(nsp, role, mode)
+#define ProcedureAclCheck(proc, role, mode)	pg_proc_aclcheck(proc, role, mode)
 #endif
 
 #endif							/* STREAM_COMPAT_H */

@@ -157,6 +157,24 @@ arg_array(FunctionCallInfo fcinfo, int n, const char *name, Datum **elems, bool 
 
 /* --- rows --- */
 
+Datum
+fields_buf_put(FieldsBuf *b, const NodeEntry *e)
+{
+	Size		size = VARHDRSZ + node_fields_size(e);
+
+	if (size > b->cap)
+	{
+		if (b->buf != NULL)
+			pfree(b->buf);
+		b->buf = NULL;
+		b->cap = Max(size, 8 * 1024);
+		b->buf = palloc_extended(b->cap, MCXT_ALLOC_HUGE);
+	}
+	SET_VARSIZE(b->buf, size);
+	node_fields_write(e, (uint8 *) VARDATA(b->buf));
+	return PointerGetDatum(b->buf);
+}
+
 void
 rows_begin(FunctionCallInfo fcinfo, RowSink *sink, bool with_key)
 {
@@ -164,32 +182,21 @@ rows_begin(FunctionCallInfo fcinfo, RowSink *sink, bool with_key)
 	sink->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->with_key = with_key;
 	sink->key = (Datum) 0;
-	sink->cap = 8 * 1024;
-	sink->buf = palloc(sink->cap);
+	sink->fields = (FieldsBuf) {0};
 }
 
 void
 rows_put(RowSink *sink, const NodeEntry *e)
 {
-	Size		size = VARHDRSZ + node_fields_size(e);
 	StreamId	id = e->id;
 	Datum		values[3];
 	bool		nulls[3] = {false, false, false};
 	int			n = 0;
 
-	if (size > sink->cap)
-	{
-		pfree(sink->buf);
-		sink->cap = size;
-		sink->buf = palloc_extended(size, MCXT_ALLOC_HUGE);
-	}
-	SET_VARSIZE(sink->buf, size);
-	node_fields_write(e, (uint8 *) VARDATA(sink->buf));
-
 	if (sink->with_key)
 		values[n++] = sink->key;
 	values[n++] = PointerGetDatum(&id);
-	values[n++] = PointerGetDatum(sink->buf);
+	values[n++] = fields_buf_put(&sink->fields, e);
 	tuplestore_putvalues(sink->rsinfo->setResult, sink->rsinfo->setDesc, values, nulls);
 }
 

@@ -13,7 +13,7 @@
 #include "utils/guc.h"
 
 #include "journal/journal.h"
-#include "xact/xact.h"
+#include "sqlfn/sqlfn.h"
 
 PG_MODULE_MAGIC;
 
@@ -57,4 +57,5 @@ _PG_init(void)
 	strm_tables_init();
 	strm_xact_init();
 	strm_lifecycle_init();
+	strm_scan_init();
 }

@@ -24,24 +24,33 @@ arg_stop(FunctionCallInfo fcinfo, int n)
 	return PG_ARGISNULL(n) ? STREAMID_MAX : streampos_stop(PG_GETARG_STREAMPOS(n));
 }
 
-static void
-range(FunctionCallInfo fcinfo, const char *command, int start, int stop, bool reverse)
+void
+range_args(FunctionCallInfo fcinfo, RangeArgs *a)
 {
-	Db		   *db = strm_use(command, false);
-	KeyArg		key = arg_key(fcinfo, 0);
-	StreamId	lo = arg_start(fcinfo, start);
-	StreamId	hi = arg_stop(fcinfo, stop);
-	int64		count = arg_int64(fcinfo, 3, PG_INT64_MAX);
+	a->reverse = fcinfo->flinfo->fn_addr == stream_xrevrange;
+	a->db = strm_use(a->reverse ? "xrevrange()" : "xrange()", false);
+	a->key = arg_key(fcinfo, 0);
+	a->lo = arg_start(fcinfo, a->reverse ? 2 : 1);
+	a->hi = arg_stop(fcinfo, a->reverse ? 1 : 2);
+	a->count = arg_int64(fcinfo, 3, PG_INT64_MAX);
+}
+
+static void
+range(FunctionCallInfo fcinfo)
+{
+	RangeArgs	a;
+	int64		count;
 	RowSink		sink;
 	Target		t;
 	Reader	   *r;
 	NodeEntry	e;
 
+	range_args(fcinfo, &a);
 	rows_begin(fcinfo, &sink, false);
-	if (!strm_open_read(db, key.name, key.len, &t) || count <= 0)
+	if (!strm_open_read(a.db, a.key.name, a.key.len, &t) || a.count <= 0)
 		return;
-	r = reader_open(&t, lo, hi, reverse, count);
-	for (; count > 0 && reader_next(r, &e); count--)
+	r = reader_open(&t, a.lo, a.hi, a.reverse, a.count);
+	for (count = a.count; count > 0 && reader_next(r, &e); count--)
 		rows_put(&sink, &e);
 	reader_close(r);
 }
@@ -53,7 +62,7 @@ PG_FUNCTION_INFO_V1(stream_xrange);
 Datum
 stream_xrange(PG_FUNCTION_ARGS)
 {
-	range(fcinfo, "xrange()", 1, 2, false);
+	range(fcinfo);
 	return (Datum) 0;
 }
 
@@ -64,7 +73,7 @@ PG_FUNCTION_INFO_V1(stream_xrevrange);
 Datum
 stream_xrevrange(PG_FUNCTION_ARGS)
 {
-	range(fcinfo, "xrevrange()", 2, 1, true);
+	range(fcinfo);
 	return (Datum) 0;
 }
 

@@ -43,14 +43,23 @@ extern bool arg_trim(FunctionCallInfo fcinfo, int n, int limit, int refs, TrimSp
 /* A duration in milliseconds; negative is refused (22023).  -1 for NULL. */
 extern int64 arg_duration(FunctionCallInfo fcinfo, int n, const char *name);
 
+/* The fields of one entry after another, each in the place of the one before.
+ * All zero to begin with; grows in the current context. */
+typedef struct FieldsBuf
+{
+	char	   *buf;
+	Size		cap;
+} FieldsBuf;
+
+extern Datum fields_buf_put(FieldsBuf *b, const NodeEntry *e);
+
 /* Rows (id, fields) or (key, id, fields) into the function's tuplestore. */
 typedef struct RowSink
 {
 	ReturnSetInfo *rsinfo;
 	bool		with_key;
 	Datum		key;
-	char	   *buf;			/* reused for the fields */
-	Size		cap;
+	FieldsBuf	fields;
 } RowSink;
 
 extern void rows_begin(FunctionCallInfo fcinfo, RowSink *sink, bool with_key);
@@ -68,5 +77,23 @@ extern bool add_entry(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, c
 /* Elements of an array argument of any type; NULL elements are refused
  * (22004, naming the argument) unless nulls is given. */
 extern int arg_array(FunctionCallInfo fcinfo, int n, const char *name, Datum **elems, bool **nulls);
+
+/* The arguments of xrange and xrevrange. */
+typedef struct RangeArgs
+{
+	Db		   *db;
+	KeyArg		key;
+	StreamId	lo;
+	StreamId	hi;
+	bool		reverse;
+	int64		count;
+} RangeArgs;
+
+extern Datum stream_xrange(PG_FUNCTION_ARGS);
+extern Datum stream_xrevrange(PG_FUNCTION_ARGS);
+extern void range_args(FunctionCallInfo fcinfo, RangeArgs *a);
+
+/* scan.c: ranges in FROM without a tuplestore */
+extern void strm_scan_init(void);	/* from _PG_init */
 
 #endif							/* STREAM_SQLFN_H */
