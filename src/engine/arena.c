@@ -539,8 +539,11 @@ charge_pages(const ArenaCharge *c)
 
 	for (int i = 0; i < NCLASS; i++)
 	{
-		uint32_t	per = objs_in_page(i);
+		uint32_t	per;
 
+		if (c->exact[i] == 0 && c->n[i] == 0)
+			continue;
+		per = objs_in_page(i);
 		if (c->exact[i] > 0)
 			pages += 1 + (c->exact[i] - 1) / per;
 		if (c->n[i] > 0)

@@ -133,8 +133,12 @@ new_edge(New *new, const RaxNode *old, unsigned at, uint8_t byte, Ref next)
 	memcpy(n->bytes, old->bytes, at);
 	n->bytes[at] = byte;
 	memcpy(n->bytes + at + 1, old->bytes + at, old->size - at);
-	for (unsigned i = 0; i < n->size; i++)
-		set_link(n, i, i == at ? next : get_link(old, i < at ? i : i - 1));
+	/* the links as they are, the leaf marks one by one only from `at` on */
+	memcpy(links(n), links(old), at * sizeof(uint64_t));
+	memcpy(n->bytes + n->size, old->bytes + old->size, (at + 7) / 8);
+	set_link(n, at, next);
+	for (unsigned i = at + 1; i < n->size; i++)
+		set_link(n, i, get_link(old, i - 1));
 	if (n->flags & NODE_KEY)
 		*value_of(n) = *value_of(old);
 	return ref;
