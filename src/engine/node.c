@@ -187,11 +187,11 @@ entry_size(const Target *t, const NodeEntry *e, bool same)
 
 /* Write the entry at p; returns the place after it. */
 static uint8_t *
-entry_write(uint8_t *p, const Target *t, const NodeEntry *e, bool same)
+entry_write(uint8_t *p, StreamId master, const NodeEntry *e, bool same)
 {
 	p += lp_int_write(p, same ? NODE_SAME : 0);
-	p += lp_int_write(p, (int64_t) (e->id.ms - t->master.ms));
-	p += lp_int_write(p, (int64_t) (e->id.seq - t->master.seq));
+	p += lp_int_write(p, (int64_t) (e->id.ms - master.ms));
+	p += lp_int_write(p, (int64_t) (e->id.seq - master.seq));
 	if (!same)
 		p += lp_int_write(p, e->nfields);
 
@@ -270,33 +270,45 @@ node_create(uint8_t *node, const uint8_t *fields)
 }
 
 size_t
-node_entry_size(const uint8_t *node, StreamId master, StreamId id, const uint8_t *fields)
+node_add_size(NodeAdd *add, const uint8_t *node, StreamId master, StreamId id, const uint8_t *fields)
 {
 	Target		t;
-	NodeEntry	e;
 
 	if (too_far(master, id))
 		return NODE_TOO_FAR;
 	target_init(&t, node, master);
-	entry_of_fields(&e, id, fields);
-	return entry_size(&t, &e, target_same(&t, &e));
+	add->master = master;
+	entry_of_fields(&add->entry, id, fields);
+	add->same = target_same(&t, &add->entry);
+	return entry_size(&t, &add->entry, add->same);
+}
+
+void
+node_add_write(const NodeAdd *add, uint8_t *node)
+{
+	uint32_t	n = add->entry.nfields;
+	uint8_t    *p = entry_write(node + lp_bytes(node) - 1, add->master, &add->entry, add->same);
+
+	*p++ = LP_EOF;
+	grow_header(node, (size_t) (p - node), add->same ? SAME_ELEMS(n) : OWN_ELEMS(n));
+	lp_int32_write(node + OFF_LIVE, (int32_t) (node_live(node) + 1));
+}
+
+size_t
+node_entry_size(const uint8_t *node, StreamId master, StreamId id, const uint8_t *fields)
+{
+	NodeAdd		add;
+
+	return node_add_size(&add, node, master, id, fields);
 }
 
 void
 node_append(uint8_t *node, StreamId master, StreamId id, const uint8_t *fields)
 {
-	Target		t;
-	NodeEntry	e;
-	bool		same;
-	uint8_t    *p = node + lp_bytes(node) - 1;
+	NodeAdd		add;
 
-	target_init(&t, node, master);
-	entry_of_fields(&e, id, fields);
-	same = target_same(&t, &e);
-	p = entry_write(p, &t, &e, same);
-	*p++ = LP_EOF;
-	grow_header(node, (size_t) (p - node), same ? SAME_ELEMS(e.nfields) : OWN_ELEMS(e.nfields));
-	lp_int32_write(node + OFF_LIVE, (int32_t) (node_live(node) + 1));
+	(void) node_add_size(&add, node, master, id, fields);
+	node_add_write(&add, node);
 }
 
 /* --- walking --- */
@@ -639,7 +651,7 @@ node_copy(uint8_t *node, StreamId master, uint8_t *at, const uint8_t *src, Strea
 	{
 		bool		same = target_same(&t, &e);
 
-		p = entry_write(p, &t, &e, same);
+		p = entry_write(p, master, &e, same);
 		elems += same ? SAME_ELEMS(e.nfields) : OWN_ELEMS(e.nfields);
 		live++;
 	}

@@ -45,6 +45,7 @@ extern void node_create(uint8_t *node, const uint8_t *fields);
 extern size_t node_entry_size(const uint8_t *node, StreamId master, StreamId id, const uint8_t *fields);
 extern void node_append(uint8_t *node, StreamId master, StreamId id, const uint8_t *fields);
 
+
 extern uint32_t node_live(const uint8_t *node);
 extern uint32_t node_dead(const uint8_t *node);
 static inline size_t
@@ -68,6 +69,18 @@ typedef struct NodeEntry
 	const uint8_t *body;		/* after seq-delta */
 	const uint8_t *end;			/* after lp-count */
 } NodeEntry;
+
+/* The two steps of appending one by one, for whoever has to make room between
+ * them: the node may move, but must not change.  The fields stay in place. */
+typedef struct NodeAdd
+{
+	StreamId	master;
+	NodeEntry	entry;			/* as it comes in */
+	bool		same;			/* has the names of the master */
+} NodeAdd;
+extern size_t node_add_size(NodeAdd *add, const uint8_t *node, StreamId master, StreamId id,
+							const uint8_t *fields);
+extern void node_add_write(const NodeAdd *add, uint8_t *node);
 
 /* Walk forwards or backwards over all entries, deleted ones included only if
  * asked for.  Start at the first (last) entry. */

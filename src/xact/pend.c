@@ -233,13 +233,14 @@ pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
 	if (c != NULL && c->sub == sub && !new_run &&
 		(p->nheaders == 0 || p->headers[p->nheaders - 1].set.chunks < (uint32) p->nchunks))
 	{
-		Size		more = node_entry_size(c->lp, c->first, id, fields);
+		NodeAdd		add;
+		Size		more = node_add_size(&add, c->lp, c->first, id, fields);
 
 		if (stream_node_fits(&p->ss->stream, c->bytes, c->entries, more, 1))
 		{
 			check_room(more);
 			chunk_reserve(c, more);
-			node_append(c->lp, c->first, id, fields);
+			node_add_write(&add, c->lp);
 			c->bytes += more;
 			c->entries++;
 			c->last = id;
