@@ -23,63 +23,60 @@
 
 #include "journal/journal.h"
 
-static void
-put_u32(PayloadSink *sink, uint32 v)
+/* Bytes put together here go to the sink in one. */
+static uint8 *
+put_uint(uint8 *p, uint64 v, int bytes)
 {
-	uint8		b[4];
-
-	for (int i = 0; i < 4; i++)
-		b[i] = (uint8) (v >> (8 * i));
-	sink->put(sink, b, 4);
+	for (int i = 0; i < bytes; i++)
+		p[i] = (uint8) (v >> (8 * i));
+	return p + bytes;
 }
 
-static void
-put_u64(PayloadSink *sink, uint64 v)
+static uint8 *
+put_id(uint8 *p, StreamId id)
 {
-	uint8		b[8];
-
-	for (int i = 0; i < 8; i++)
-		b[i] = (uint8) (v >> (8 * i));
-	sink->put(sink, b, 8);
-}
-
-static void
-put_u8(PayloadSink *sink, uint8 v)
-{
-	sink->put(sink, &v, 1);
+	return put_uint(put_uint(p, id.ms, 8), id.seq, 8);
 }
 
 void
 payload_put_id(PayloadSink *sink, StreamId id)
 {
-	put_u64(sink, id.ms);
-	put_u64(sink, id.seq);
+	uint8		b[16];
+
+	sink->put(sink, b, put_id(b, id) - b);
 }
 
 void
 payload_put_head(PayloadSink *sink, uint32 nstreams)
 {
-	put_u8(sink, JOURNAL_FORMAT);
-	put_u32(sink, nstreams);
+	uint8		b[5];
+
+	sink->put(sink, b, put_uint(put_uint(b, JOURNAL_FORMAT, 1), nstreams, 4) - b);
 }
 
 void
 payload_put_set(PayloadSink *sink, const StreamSet *set)
 {
-	put_u64(sink, (uint64) set->stream_id);
-	put_u32(sink, set->nchunks);
-	put_u32(sink, set->ndels);
-	payload_put_id(sink, set->trim_to);
-	put_u32(sink, set->npairs);
-	put_u32(sink, set->nheaders);
+	uint8		b[40];
+	uint8	   *p = put_uint(b, (uint64) set->stream_id, 8);
+
+	p = put_uint(p, set->nchunks, 4);
+	p = put_uint(p, set->ndels, 4);
+	p = put_id(p, set->trim_to);
+	p = put_uint(p, set->npairs, 4);
+	p = put_uint(p, set->nheaders, 4);
+	sink->put(sink, b, p - b);
 }
 
 void
 payload_put_chunk(PayloadSink *sink, const ChunkHead *head, const uint8 *lp)
 {
-	payload_put_id(sink, head->first);
-	put_u32(sink, head->bytes);
-	put_u8(sink, head->new_run ? 1 : 0);
+	uint8		b[21];
+	uint8	   *p = put_id(b, head->first);
+
+	p = put_uint(p, head->bytes, 4);
+	p = put_uint(p, head->new_run ? 1 : 0, 1);
+	sink->put(sink, b, p - b);
 	sink->put(sink, lp, head->bytes);
 }
 

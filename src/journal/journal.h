@@ -99,7 +99,11 @@ typedef struct JournalWriter
 	int32		npieces;
 	pg_crc32c	crc;
 	Size		used;
-	char		piece[JOURNAL_PIECE];
+	struct
+	{
+		int32		vl_len;		/* a bytea */
+		char		data[JOURNAL_PIECE];
+	}			piece;
 } JournalWriter;
 
 /* Open and lock the journal.  Bytes put into the sink that do not fit one row

@@ -32,14 +32,8 @@ write_row(JournalWriter *w, bool numbered, uint64 number)
 	Datum		values[Natts_journal];
 	bool		nulls[Natts_journal] = {false};
 	HeapTuple	tuple;
-	struct
-	{
-		int32		vl_len;
-		char		data[JOURNAL_PIECE];
-	}		   *bytes = palloc(VARHDRSZ + w->used);
 
-	SET_VARSIZE(bytes, VARHDRSZ + w->used);
-	memcpy(bytes->data, w->piece, w->used);
+	SET_VARSIZE(&w->piece, VARHDRSZ + w->used);
 
 	values[Anum_journal_num - 1] = Int64GetDatum((int64) number);
 	nulls[Anum_journal_num - 1] = !numbered;
@@ -47,12 +41,11 @@ write_row(JournalWriter *w, bool numbered, uint64 number)
 	values[Anum_journal_piece - 1] = Int32GetDatum(w->npieces);
 	values[Anum_journal_crc - 1] = Int32GetDatum((int32) w->crc);
 	nulls[Anum_journal_crc - 1] = !numbered;
-	values[Anum_journal_bytes - 1] = PointerGetDatum(bytes);
+	values[Anum_journal_bytes - 1] = PointerGetDatum(&w->piece);
 
 	tuple = heap_form_tuple(RelationGetDescr(w->rel), values, nulls);
 	heap_insert(w->rel, tuple, GetCurrentCommandId(true), 0, w->bulk);
 	heap_freetuple(tuple);
-	pfree(bytes);
 }
 
 static void
@@ -77,7 +70,7 @@ put(PayloadSink *sink, const void *data, Size len)
 			w->used = 0;
 			continue;
 		}
-		memcpy(w->piece + w->used, data, n);
+		memcpy(w->piece.data + w->used, data, n);
 		w->used += n;
 		data = (const char *) data + n;
 		len -= n;
