@@ -67,14 +67,21 @@ bad_option(const char *message, const char *hint)
 static void
 check_refs(FunctionCallInfo fcinfo, int n)
 {
-	char	   *refs = PG_ARGISNULL(n) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(n));
+	static const char *const known[] = {"DELREF", "KEEPREF", "ACKED"};
+	text	   *refs;
+	size_t		len;
 
-	if (refs != NULL && pg_strcasecmp(refs, "KEEPREF") != 0 &&
-		pg_strcasecmp(refs, "DELREF") != 0 && pg_strcasecmp(refs, "ACKED") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("refs \"%s\" is unknown", refs),
-				 errhint("It is one of KEEPREF, DELREF and ACKED.")));
+	if (PG_ARGISNULL(n))
+		return;
+	refs = PG_GETARG_TEXT_PP(n);
+	len = VARSIZE_ANY_EXHDR(refs);
+	for (int i = 0; i < lengthof(known); i++)
+		if (len == strlen(known[i]) && pg_strncasecmp(VARDATA_ANY(refs), known[i], len) == 0)
+			return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("refs \"%s\" is unknown", text_to_cstring(refs)),
+			 errhint("It is one of KEEPREF, DELREF and ACKED.")));
 }
 
 bool

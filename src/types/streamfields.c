@@ -115,31 +115,65 @@ add_varlena(FieldsBuilder *b, Datum d)
 		pfree(v);
 }
 
-/* Add an SQL value as its type shows it; bytea as its bytes. */
-static void
-add_value(FieldsBuilder *b, Datum d, Oid type)
+/* How the arguments of one call of fields() are shown: by output function,
+ * or, where that is not set, as the bytes they are. */
+typedef struct FieldsCall
 {
-	Oid			output;
+	int			nargs;
+	FmgrInfo	output[FLEXIBLE_ARRAY_MEMBER];
+} FieldsCall;
+
+static void
+find_output(FmgrInfo *output, Oid type, MemoryContext context)
+{
+	Oid			function;
 	bool		is_varlena;
+
+	memset(output, 0, sizeof(*output));
+	if (type == BYTEAOID || type == TEXTOID || type == VARCHAROID)
+		return;
+	getTypeOutputInfo(type, &function, &is_varlena);
+	fmgr_info_cxt(function, output, context);
+}
+
+static void
+add_value(FieldsBuilder *b, Datum d, FmgrInfo *output)
+{
 	char	   *s;
 
-	if (type == BYTEAOID || type == TEXTOID || type == VARCHAROID)
+	if (!OidIsValid(output->fn_oid))
 	{
 		add_varlena(b, d);
 		return;
 	}
-	getTypeOutputInfo(type, &output, &is_varlena);
-	s = OidOutputFunctionCall(output, d);
+	s = OutputFunctionCall(output, d);
 	fields_add(b, s, strlen(s));
 	pfree(s);
 }
 
-/* fields(name, value, ...) */
-PG_FUNCTION_INFO_V1(stream_fields);
-Datum
-stream_fields(PG_FUNCTION_ARGS)
+static void
+check_pairs(int n)
+{
+	if (n % 2 != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s needs names and values in turn", "fields"),
+				 errdetail("It was given %d arguments.", n)));
+}
+
+static void
+check_null(bool isnull, int i)
+{
+	if (isnull)
+		null_element(i % 2 == 0 ? "the name" : "the value");
+}
+
+/* fields(VARIADIC array) */
+static Datum
+fields_of_array(FunctionCallInfo fcinfo)
 {
 	FieldsBuilder b;
+	FmgrInfo	output;
 	Datum	   *args;
 	Oid		   *types;
 	bool	   *nulls;
@@ -147,17 +181,60 @@ stream_fields(PG_FUNCTION_ARGS)
 
 	if (n < 0)
 		null_element("a name or value");
-	if (n % 2 != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s needs names and values in turn", "fields"),
-				 errdetail("It was given %d arguments.", n)));
+	check_pairs(n);
+	if (n > 0)
+		find_output(&output, types[0], CurrentMemoryContext);
 	fields_begin(&b);
 	for (int i = 0; i < n; i++)
 	{
-		if (nulls[i])
-			null_element(i % 2 == 0 ? "the name" : "the value");
-		add_value(&b, args[i], types[i]);
+		check_null(nulls[i], i);
+		add_value(&b, args[i], &output);
+	}
+	PG_RETURN_POINTER(fields_end(&b));
+}
+
+static FieldsCall *
+fields_call(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+	int			n = PG_NARGS();
+	FieldsCall *call = MemoryContextAlloc(context, offsetof(FieldsCall, output) + n * sizeof(FmgrInfo));
+
+	call->nargs = n;
+	for (int i = 0; i < n; i++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, i);
+
+		if (!OidIsValid(type))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("could not determine data type for argument %d", i + 1)));
+		find_output(&call->output[i], type, context);
+	}
+	fcinfo->flinfo->fn_extra = call;
+	return call;
+}
+
+/* fields(name, value, ...) */
+PG_FUNCTION_INFO_V1(stream_fields);
+Datum
+stream_fields(PG_FUNCTION_ARGS)
+{
+	FieldsCall *call = fcinfo->flinfo->fn_extra;
+	FieldsBuilder b;
+
+	if (call == NULL)
+	{
+		if (get_fn_expr_variadic(fcinfo->flinfo))
+			return fields_of_array(fcinfo);
+		check_pairs(PG_NARGS());
+		call = fields_call(fcinfo);
+	}
+	fields_begin(&b);
+	for (int i = 0; i < call->nargs; i++)
+	{
+		check_null(PG_ARGISNULL(i), i);
+		add_value(&b, PG_GETARG_DATUM(i), &call->output[i]);
 	}
 	PG_RETURN_POINTER(fields_end(&b));
 }
