@@ -92,17 +92,19 @@ void
 payload_put_header(PayloadSink *sink, const SetHeader *header)
 {
 	const StreamHeader *h = &header->header;
+	uint8		b[68];
+	uint8	   *p = put_uint(b, header->chunks, 4);
 
-	put_u32(sink, header->chunks);
-	put_u32(sink, header->dels);
-	put_u32(sink, header->pairs);
-	payload_put_id(sink, h->last_id);
-	put_u64(sink, h->entries_added);
-	payload_put_id(sink, h->max_deleted_id);
-	put_u32(sink, h->node_max_bytes);
-	put_u32(sink, h->node_max_entries);
-	put_u32(sink, h->idmp_duration);
-	put_u32(sink, h->idmp_maxsize);
+	p = put_uint(p, header->dels, 4);
+	p = put_uint(p, header->pairs, 4);
+	p = put_id(p, h->last_id);
+	p = put_uint(p, h->entries_added, 8);
+	p = put_id(p, h->max_deleted_id);
+	p = put_uint(p, h->node_max_bytes, 4);
+	p = put_uint(p, h->node_max_entries, 4);
+	p = put_uint(p, h->idmp_duration, 4);
+	p = put_uint(p, h->idmp_maxsize, 4);
+	sink->put(sink, b, p - b);
 }
 
 /* --- reading --- */
