@@ -5,7 +5,8 @@
  * An oid inside, the role's name outside, so that a dump restored elsewhere
  * (where the oids are others) names the same role.  A name that is not there
  * becomes the role that restores, with a warning: better than a restore that
- * stops.  A role that was dropped is shown as its oid.
+ * stops.  A role that was dropped is shown as its oid.  No role, which in a
+ * grant means everybody, is `public`: the server lets no role have that name.
  */
 #include "postgres.h"
 
@@ -21,8 +22,11 @@ Datum
 stream_role_in(PG_FUNCTION_ARGS)
 {
 	char	   *name = PG_GETARG_CSTRING(0);
-	Oid			role = get_role_oid(name, true);
+	Oid			role;
 
+	if (strcmp(name, "public") == 0)
+		PG_RETURN_OID(InvalidOid);
+	role = get_role_oid(name, true);
 	if (!OidIsValid(role))
 	{
 		role = GetUserId();
@@ -39,7 +43,7 @@ Datum
 stream_role_out(PG_FUNCTION_ARGS)
 {
 	Oid			role = PG_GETARG_OID(0);
-	char	   *name = GetUserNameFromId(role, true);
+	char	   *name = OidIsValid(role) ? GetUserNameFromId(role, true) : "public";
 
 	PG_RETURN_CSTRING(name ? name : psprintf("%u", role));
 }
