@@ -20,6 +20,7 @@ BEGIN
 		n := n + 1;
 	END LOOP;
 END $$;
+SELECT xcreate('full'), xgrant('full', 'ALL', '-');
 \set VERBOSITY sqlstate
 CALL fill_slowly('full', 1000000, 0);
 \set VERBOSITY default
@@ -28,6 +29,7 @@ SELECT count(*) = xlen('full') AND bool_and(fields->>'v' = repeat(chr(65 + (fiel
 FROM xrange('full');
 -- Reading and freeing work in a full engine; then there is room again.
 SELECT count(*) FROM xrange('full', count => 2);
+SELECT xrevoke('full', 'ALL', '-');
 SELECT xdel('full', (SELECT id FROM xrange('full', count => 1)));
 SELECT xtrim('full', 2) > 3 AS trimmed, xlen('full');
 SELECT xadd('full', fields('v', repeat('x', 1000000))) IS NOT NULL AS room;

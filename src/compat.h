@@ -70,4 +70,11 @@ typedef void JsonActionResult;
 #define ProcedureAclCheck(proc, role, mode)	pg_proc_aclcheck(proc, role, mode)
 #endif
 
+/* 16 split the membership that lets one give objects away from the one that inherits. */
+#if PG_VERSION_NUM >= 160000
+#define CheckCanSetRole(member, role)	check_can_set_role(member, role)
+#else
+#define CheckCanSetRole(member, role)	check_is_member_of_role(member, role)
+#endif
+
 #endif							/* STREAM_COMPAT_H */

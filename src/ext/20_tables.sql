@@ -20,6 +20,21 @@ CREATE TABLE stream.catalog (
 );
 COMMENT ON TABLE stream.catalog IS 'streams of this database; not to be written by hand';
 
+CREATE TABLE stream.privilege (
+    stream_id bigint NOT NULL,
+    grantee stream.role NOT NULL,
+    privileges text COLLATE "C" NOT NULL
+);
+CREATE INDEX privilege_stream ON stream.privilege (stream_id);
+COMMENT ON TABLE stream.privilege IS 'grants of streams; not to be written by hand';
+
+CREATE TABLE stream.default_privilege (
+    owner stream.role NOT NULL,
+    grantee stream.role NOT NULL,
+    privileges text COLLATE "C" NOT NULL
+);
+COMMENT ON TABLE stream.default_privilege IS 'grants that streams made by a role begin with; not to be written by hand';
+
 -- num and crc are NULL in the pieces of a large change set.
 CREATE TABLE stream.journal_0 (
     num bigint,
@@ -32,6 +47,8 @@ ALTER TABLE stream.journal_0 ALTER COLUMN bytes SET STORAGE PLAIN;
 COMMENT ON TABLE stream.journal_0 IS 'change sets of committed transactions; not to be written by hand';
 
 SELECT pg_catalog.pg_extension_config_dump('stream.catalog', '');
+SELECT pg_catalog.pg_extension_config_dump('stream.privilege', '');
+SELECT pg_catalog.pg_extension_config_dump('stream.default_privilege', '');
 SELECT pg_catalog.pg_extension_config_dump('stream.journal_0', '');
 
 CREATE FUNCTION stream.guard() RETURNS trigger
@@ -40,11 +57,23 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.catalog
     FOR EACH ROW EXECUTE FUNCTION stream.guard();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.catalog
     FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.privilege
+    FOR EACH ROW EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.privilege
+    FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.default_privilege
+    FOR EACH ROW EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.default_privilege
+    FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.journal_0
     FOR EACH ROW EXECUTE FUNCTION stream.guard();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.journal_0
     FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
 ALTER TABLE stream.catalog ENABLE ALWAYS TRIGGER guard;
 ALTER TABLE stream.catalog ENABLE ALWAYS TRIGGER guard_truncate;
+ALTER TABLE stream.privilege ENABLE ALWAYS TRIGGER guard;
+ALTER TABLE stream.privilege ENABLE ALWAYS TRIGGER guard_truncate;
+ALTER TABLE stream.default_privilege ENABLE ALWAYS TRIGGER guard;
+ALTER TABLE stream.default_privilege ENABLE ALWAYS TRIGGER guard_truncate;
 ALTER TABLE stream.journal_0 ENABLE ALWAYS TRIGGER guard;
 ALTER TABLE stream.journal_0 ENABLE ALWAYS TRIGGER guard_truncate;

@@ -13,6 +13,14 @@ CREATE FUNCTION stream.streams_rows(
 CREATE VIEW stream.streams AS SELECT * FROM stream.streams_rows();
 COMMENT ON VIEW stream.streams IS 'streams the current role may read';
 
+CREATE FUNCTION stream.grants_rows(
+    OUT stream stream.stream, OUT grantee regrole, OUT privileges text)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'stream_grants_rows' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW stream.grants AS SELECT * FROM stream.grants_rows();
+COMMENT ON VIEW stream.grants IS 'who has been granted what on streams the current role may read';
+
 CREATE FUNCTION stream.activity_rows(
     OUT stream stream.stream, OUT state text, OUT pid integer, OUT xid xid,
     OUT reserved bigint, OUT min_id stream.streamid, OUT deleting bigint,
@@ -50,4 +58,4 @@ COMMENT ON VIEW stream.append IS 'rows inserted here are added to the streams th
 GRANT SELECT, INSERT ON stream.append TO PUBLIC;
 GRANT SELECT ON stream.memory TO PUBLIC;
 GRANT USAGE ON SCHEMA stream TO PUBLIC;
-GRANT SELECT ON stream.streams, stream.activity TO PUBLIC;
+GRANT SELECT ON stream.streams, stream.grants, stream.activity TO PUBLIC;

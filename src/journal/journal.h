@@ -3,10 +3,13 @@
  *	  The durable form of streams: heap tables.
  *
  *	stream.catalog		one row a stream: id, name, owner, limits
+ *	stream.privilege	one row a grant: stream, role, privileges
+ *	stream.default_privilege
+ *						grants that the streams of a role will be made with
  *	stream.journal_0	the change sets of committed transactions, numbered in
  *						the order in which they take effect
  *
- * Both are ordinary tables of the extension, written with the transaction
+ * All are ordinary tables of the extension, written with the transaction
  * that makes the change and read when the database's streams are first used
  * after a start.  docs/formats.md draws the bytes of a journal row.
  *
@@ -28,12 +31,30 @@
 extern Oid	strm_schema_oid(void);
 extern Oid	strm_catalog_oid(void);	/* 55000 if the extension's tables are not there */
 extern Oid	strm_journal_oid(void);
+extern Oid	strm_privilege_oid(void);
+extern Oid	strm_default_privilege_oid(void);
 extern Relation strm_table_open(Oid oid, LOCKMODE mode);	/* 55000 if it was dropped meanwhile */
 extern void strm_tables_init(void); /* from _PG_init: invalidation callback */
 
 extern void strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
 								uint32 node_max_bytes, uint32 node_max_entries);
 extern void strm_catalog_delete(int64 id);
+extern void strm_catalog_set_owner(int64 id, Oid owner);
+
+/* --- privilege.c: the rows of grants --- */
+
+/* Privileges as text: a list of names, or ALL.  0: it is none. */
+extern uint32 strm_privileges_mask(const char *text, int len);
+extern char *strm_privileges_text(uint32 mask);
+
+/* Make the rows of a stream say these grants; NULL: none. */
+extern void strm_privilege_write(int64 id, const Rights *r);
+
+/* Give the default grants of a role's streams in r. */
+extern void strm_defaults_read(Oid owner, Rights *r);
+
+/* Change them; waits for another who does. */
+extern void strm_default_change(Oid owner, Oid grantee, uint32 give, uint32 take);
 
 /* --- format.c: the bytes of a transaction in the journal --- */
 

@@ -4,7 +4,8 @@
  *
  *	1. Who comes first loads; others wait for him.  Should he be cancelled,
  *	   the next goes on: what a stream has applied is not applied again.
- *	2. The catalog's rows become live streams.
+ *	2. The catalog's rows become live streams, the rows of stream.privilege
+ *	   their grants.
  *	3. The journal is scanned once for numbers and places of rows, which are
  *	   sorted; then the payloads are carried out in the order of their numbers
  *	   by the functions that merge live change sets.  Sets of streams that are
@@ -121,6 +122,58 @@ load_catalog(Loader *ld)
 									   DatumGetInt32(values[Anum_catalog_node_max_entries - 1]));
 		if (known->ss->id != id)
 			unsound("catalog", &tuple->t_self, "another stream has the same name");
+	}
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+}
+
+/* One more grant of a stream; two rows for one role count together. */
+static void
+load_grant(SharedStream *ss, Oid role, uint32 mask)
+{
+	static Rights r;
+	EngHandle	grants;
+
+	strm_rights_read(ss, &r);
+	strm_rights_give(&r, role, mask);
+	if (!strm_rights_block(&r, ARENA_SHRINK, &grants))
+		strm_raise_full();
+	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
+	strm_rights_set(ss, r.owner, grants);
+	LWLockRelease(&ss->lock);
+}
+
+static void
+load_privileges(Loader *ld)
+{
+	Relation	rel = strm_table_open(strm_privilege_oid(), AccessShareLock);
+	TableScanDesc scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
+	HeapTuple	tuple;
+
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	{
+		Datum		values[Natts_privilege];
+		bool		nulls[Natts_privilege];
+		text	   *privileges;
+		uint32		mask;
+		int64		id;
+		KnownStream *known;
+
+		CHECK_FOR_INTERRUPTS();
+		heap_deform_tuple(tuple, RelationGetDescr(rel), values, nulls);
+		for (int i = 0; i < Natts_privilege; i++)
+			if (nulls[i])
+				unsound("privilege", &tuple->t_self, "a column is null");
+		id = DatumGetInt64(values[Anum_privilege_stream_id - 1]);
+		privileges = DatumGetTextPP(values[Anum_privilege_privileges - 1]);
+		mask = strm_privileges_mask(VARDATA_ANY(privileges), VARSIZE_ANY_EXHDR(privileges));
+		if (id <= 0 || mask == 0)
+			unsound("privilege", &tuple->t_self, "the stream or the privileges are out of range");
+		/* a stream made later must not come into an id that has grants */
+		ld->max_stream_id = Max(ld->max_stream_id, id);
+		known = hash_search(ld->known, &id, HASH_FIND, NULL);
+		if (known != NULL)
+			load_grant(known->ss, DatumGetObjectId(values[Anum_privilege_grantee - 1]), mask);
 	}
 	table_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -461,6 +514,7 @@ load(Db *db)
 	ld.payload = palloc(ld.payload_cap);
 
 	load_catalog(&ld);
+	load_privileges(&ld);
 	ld.journal = strm_table_open(strm_journal_oid(), AccessShareLock);
 	scan_journal(&ld);
 	for (Size i = 0; i < ld.numbered.n; i++)

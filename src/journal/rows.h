@@ -26,4 +26,22 @@ enum
 	Natts_catalog = Anum_catalog_node_max_entries
 };
 
+/* columns of stream.privilege */
+enum
+{
+	Anum_privilege_stream_id = 1,
+	Anum_privilege_grantee,
+	Anum_privilege_privileges,
+	Natts_privilege = Anum_privilege_privileges
+};
+
+/* columns of stream.default_privilege */
+enum
+{
+	Anum_default_privilege_owner = 1,
+	Anum_default_privilege_grantee,
+	Anum_default_privilege_privileges,
+	Natts_default_privilege = Anum_default_privilege_privileges
+};
+
 #endif							/* STREAM_JOURNAL_ROWS_H */

@@ -29,6 +29,8 @@ static struct
 	Oid			schema;
 	Oid			catalog;
 	Oid			journal;
+	Oid			privilege;
+	Oid			default_privilege;
 } tables;
 
 static void
@@ -76,6 +78,8 @@ look_up(void)
 			schema = get_namespace_oid("stream", true);
 			tables.catalog = table_oid(schema, "catalog");
 			tables.journal = table_oid(schema, "journal_0");
+			tables.privilege = table_oid(schema, "privilege");
+			tables.default_privilege = table_oid(schema, "default_privilege");
 			tables.schema = schema;
 		}
 		PG_CATCH();
@@ -108,13 +112,34 @@ strm_journal_oid(void)
 	return tables.journal;
 }
 
+Oid
+strm_privilege_oid(void)
+{
+	look_up();
+	return tables.privilege;
+}
+
+Oid
+strm_default_privilege_oid(void)
+{
+	look_up();
+	return tables.default_privilege;
+}
+
+static const char *
+table_name(Oid oid)
+{
+	return oid == tables.catalog ? "catalog" : oid == tables.privilege ? "privilege" :
+		oid == tables.default_privilege ? "default_privilege" : "journal_0";
+}
+
 Relation
 strm_table_open(Oid oid, LOCKMODE mode)
 {
 	Relation	rel = try_table_open(oid, mode);
 
 	if (rel == NULL)
-		raise_missing(oid == tables.catalog ? "catalog" : "journal_0");
+		raise_missing(table_name(oid));
 	return rel;
 }
 
@@ -138,20 +163,51 @@ strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
 	table_close(rel, NoLock);
 }
 
+/* SnapshotSelf: finds what the transaction itself has inserted, and takes no
+ * predicate locks; nobody else changes the row of a stream that we drop or
+ * give to another. */
+static SysScanDesc
+catalog_scan(Relation rel, int64 id)
+{
+	ScanKeyData key;
+
+	ScanKeyInit(&key, Anum_catalog_id, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
+	return systable_beginscan(rel, RelationGetPrimaryKeyIndex(rel), true, SnapshotSelf, 1, &key);
+}
+
 void
 strm_catalog_delete(int64 id)
 {
 	Relation	rel = strm_table_open(strm_catalog_oid(), RowExclusiveLock);
-	SysScanDesc scan;
-	ScanKeyData key;
+	SysScanDesc scan = catalog_scan(rel, id);
 	HeapTuple	tuple;
 
-	/* SnapshotSelf: finds what the transaction itself has inserted, and takes
-	 * no predicate locks; nobody else changes the row of a stream we drop */
-	ScanKeyInit(&key, Anum_catalog_id, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
-	scan = systable_beginscan(rel, RelationGetPrimaryKeyIndex(rel), true, SnapshotSelf, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		CatalogTupleDelete(rel, &tuple->t_self);
+	systable_endscan(scan);
+	table_close(rel, NoLock);
+}
+
+void
+strm_catalog_set_owner(int64 id, Oid owner)
+{
+	Relation	rel = strm_table_open(strm_catalog_oid(), RowExclusiveLock);
+	SysScanDesc scan = catalog_scan(rel, id);
+	HeapTuple	tuple = systable_getnext(scan);
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Datum		values[Natts_catalog] = {0};
+		bool		nulls[Natts_catalog] = {false};
+		bool		replace[Natts_catalog] = {false};
+		HeapTuple	changed;
+
+		values[Anum_catalog_owner - 1] = ObjectIdGetDatum(owner);
+		replace[Anum_catalog_owner - 1] = true;
+		changed = heap_modify_tuple(tuple, RelationGetDescr(rel), values, nulls, replace);
+		CatalogTupleUpdate(rel, &tuple->t_self, changed);
+		heap_freetuple(changed);
+	}
 	systable_endscan(scan);
 	table_close(rel, NoLock);
 }

@@ -81,15 +81,17 @@ refuse_id_of_pair(void)
 			 errmsg("producer can be used only where ids are chosen automatically")));
 }
 
-/* *repeated: pair was there, nothing was added or trimmed. */
+/* Adding needs INSERT, and trimming with it DELETE too: who may only add must
+ * not be able to remove what others have added. */
 bool
 add_entry(Db *db, KeyArg key, bool mkstream, const StreamPos *pos, const uint8 *fields,
 		  const IdmpKey *pair, const TrimSpec *trim, StreamId *id, bool *repeated)
 {
+	uint32		need = trim != NULL ? PRIV_INSERT | PRIV_DELETE : PRIV_INSERT;
 	Target		t;
 
 	check_pos(pos);
-	if (!strm_open_add(db, key.name, key.len, mkstream, &t) ||
+	if (!strm_open_add(db, key.name, key.len, mkstream, need, &t) ||
 		!strm_add(&t, pos, fields, pair, mkstream, id, repeated))
 		return false;
 	if (trim != NULL && !*repeated)
@@ -278,7 +280,7 @@ stream_xadd_many(PG_FUNCTION_ARGS)
 	{
 		Target		t;
 
-		if (strm_open_add(db, key.name, key.len, false, &t))
+		if (strm_open_add(db, key.name, key.len, false, PRIV_INSERT | PRIV_DELETE, &t))
 			(void) strm_trim(&t, &trim, false);
 	}
 	return (Datum) 0;

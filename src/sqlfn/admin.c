@@ -221,7 +221,7 @@ stream_xinfo_stream(PG_FUNCTION_ARGS)
 	Target		t;
 	View		v;
 
-	if (!strm_open_read(db, key.name, key.len, &t) || !view_take(&t, &v))
+	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
 		strm_raise_missing(key.name, key.len);
 	(void) pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	push_number(&state, "length", v.length);

@@ -47,7 +47,7 @@ range(FunctionCallInfo fcinfo)
 
 	range_args(fcinfo, &a);
 	rows_begin(fcinfo, &sink, false);
-	if (!strm_open_read(a.db, a.key.name, a.key.len, &t) || a.count <= 0)
+	if (!strm_open_read(a.db, a.key.name, a.key.len, PRIV_SELECT, &t) || a.count <= 0)
 		return;
 	r = reader_open(&t, a.lo, a.hi, a.reverse, a.count);
 	for (count = a.count; count > 0 && reader_next(r, &e); count--)
@@ -91,7 +91,7 @@ stream_xcount(PG_FUNCTION_ARGS)
 	StreamId	hi = arg_stop(fcinfo, 2);
 	Target		t;
 
-	if (!strm_open_read(db, key.name, key.len, &t))
+	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t))
 		PG_RETURN_INT64(0);
 	PG_RETURN_INT64((int64) view_count(&t, lo, hi));
 }
@@ -108,7 +108,7 @@ stream_xlen(PG_FUNCTION_ARGS)
 	Target		t;
 	View		v;
 
-	if (!strm_open_read(db, key.name, key.len, &t) || !view_take(&t, &v))
+	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
 		PG_RETURN_INT64(0);
 	PG_RETURN_INT64((int64) v.length);
 }
@@ -124,7 +124,7 @@ stream_xexists(PG_FUNCTION_ARGS)
 	KeyArg		key = arg_key(fcinfo, 0);
 	Target		t;
 
-	PG_RETURN_BOOL(strm_open_read(db, key.name, key.len, &t));
+	PG_RETURN_BOOL(strm_open_read(db, key.name, key.len, PRIV_ANY, &t));
 }
 
 /*
@@ -139,7 +139,7 @@ stream_xtail(PG_FUNCTION_ARGS)
 	Target		t;
 	View		v;
 
-	if (!strm_open_read(db, key.name, key.len, &t) || !view_take(&t, &v))
+	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
 		v.last = STREAMID_MIN;
 	PG_RETURN_STREAMID(v.last);
 }

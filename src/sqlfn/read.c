@@ -109,7 +109,7 @@ read_one(ReadCall *call, Cursor *c, RowSink *sink, int64 limit)
 	NodeEntry	e;
 	int64		n = 0;
 
-	if (!strm_open_read(call->db, c->key.name, c->key.len, &t) || !view_take(&t, &v))
+	if (!strm_open_read(call->db, c->key.name, c->key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
 	{
 		if (c->pos.kind == POS_LAST && !c->fixed)
 		{
@@ -164,7 +164,8 @@ enlist_all(Cursor *cursors, int n)
 
 		/* what is dropped between finding it and standing there is found again */
 		do
-			missing = missing || !strm_open_read(db, cursors[i].key.name, cursors[i].key.len, &t);
+			missing = missing || !strm_open_read(db, cursors[i].key.name, cursors[i].key.len,
+												 PRIV_SELECT, &t);
 		while (t.ss != NULL && !strm_wait_enlist(t.ss, t.id));
 	}
 	if (missing)
@@ -332,7 +333,7 @@ look_for_new(Db *db, Cursor *c)
 	Reader	   *r;
 	bool		found;
 
-	if (!strm_open_read(db, c->key.name, c->key.len, &t) || !view_take(&t, &v))
+	if (!strm_open_read(db, c->key.name, c->key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
 	{
 		c->after = c->fixed ? c->after : (c->pos.kind == POS_LAST ? STREAMID_MIN : c->pos.id);
 		c->fixed = c->fixed || c->pos.kind != POS_MAX;

@@ -23,7 +23,7 @@ stream_xdel(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		PG_RETURN_INT64(0);
 	ids = streamids_flatten(PG_GETARG_DATUM(1));
-	if (!strm_open_write(db, key.name, key.len, &t))
+	if (!strm_open_write(db, key.name, key.len, PRIV_DELETE, &t))
 		PG_RETURN_INT64(0);
 	PG_RETURN_INT64((int64) strm_delete(&t, ids->ids, ids->count));
 }
@@ -44,7 +44,7 @@ stream_xtrim(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("xtrim needs maxlen or minid")));
-	if (!strm_open_write(db, key.name, key.len, &t))
+	if (!strm_open_write(db, key.name, key.len, PRIV_DELETE, &t))
 		PG_RETURN_INT64(0);
 	PG_RETURN_INT64((int64) strm_trim(&t, &trim, true));
 }

@@ -234,7 +234,7 @@ start(RangeScan *s)
 	InitFunctionCallInfoData(*fcinfo, &s->function, list_length(s->args), s->call->inputcollid, NULL, NULL);
 	evaluate(s, fcinfo);
 	range_args(fcinfo, &s->range);
-	s->found = strm_open_read(s->range.db, s->range.key.name, s->range.key.len, &s->target);
+	s->found = strm_open_read(s->range.db, s->range.key.name, s->range.key.len, PRIV_SELECT, &s->target);
 	s->ended = false;
 	s->reader = NULL;
 	s->how = SCAN_READ;

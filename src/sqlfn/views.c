@@ -1,6 +1,7 @@
 /*
  * views.c
- *	  The rows behind the views stream.streams, stream.activity and stream.memory.
+ *	  The rows behind the views stream.streams, stream.grants, stream.activity,
+ *	  stream.memory.
  *
  * Each stream is locked shared for a moment to copy what its row shows; no
  * entry is looked at.  Streams the caller may not read are left out, unless
@@ -14,7 +15,11 @@
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
+#include "journal/journal.h"
 #include "sqlfn/sqlfn.h"
+
+/* The rights of the stream each_stream is at. */
+static Rights rights;
 
 /* Call fn, the lock held shared, for each live stream the caller may see. */
 static void
@@ -29,15 +34,21 @@ each_stream(Db *db, void (*visit) (SharedStream *ss, void *arg), void (*emit) (v
 	{
 		SharedStream *ss = refs[i].ss;
 		bool		live;
-		Oid			owner;
+		bool		fits;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!strm_look(ss, refs[i].id, LW_SHARED, snap))
 			continue;
 		live = ss->state == SS_LIVE;
-		owner = ss->owner;
+		fits = strm_rights_copy(ss, &rights);
 		strm_unlock(ss);
-		if (!live || !(monitor || strm_may_read(GetUserId(), owner)))
+		if (!fits)
+		{
+			strm_rights_room(&rights, rights.n);
+			i--;				/* once more */
+			continue;
+		}
+		if (!live || !(monitor || strm_allowed(GetUserId(), &rights, PRIV_SELECT)))
 			continue;
 		if (!strm_lock(ss, refs[i].id, LW_SHARED))
 			continue;
@@ -113,6 +124,39 @@ stream_streams_rows(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	each_stream(db, stream_visit, stream_emit, &row);
+	return (Datum) 0;
+}
+
+/* --- stream.grants --- */
+
+static void
+grants_emit(void *arg)
+{
+	StreamRow  *row = arg;
+
+	for (uint32 i = 0; i < rights.n; i++)
+	{
+		Datum		values[] = {
+			text_datum(row->name, row->len),
+			ObjectIdGetDatum(rights.grant[i].role),
+			CStringGetTextDatum(strm_privileges_text(rights.grant[i].mask))
+		};
+		bool		nulls[lengthof(values)] = {false};
+
+		tuplestore_putvalues(row->rsinfo->setResult, row->rsinfo->setDesc, values, nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(stream_grants_rows);
+Datum
+stream_grants_rows(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("view stream.grants", false);
+	StreamRow	row;
+
+	InitMaterializedSRF(fcinfo, 0);
+	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	each_stream(db, stream_visit, grants_emit, &row);
 	return (Datum) 0;
 }
 

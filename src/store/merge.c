@@ -34,6 +34,8 @@ strm_changeset_free(EngHandle h)
 	for (uint32 i = 0; i < cs->nchunks; i++)
 		if (chunks[i].prepared != 0)
 			arena_free(&StrmArena, chunks[i].prepared);
+	if (cs->grants != 0)
+		arena_free(&StrmArena, cs->grants);
 	arena_uncharge(&StrmArena, &cs->charge);
 	arena_free(&StrmArena, h);
 }
@@ -90,9 +92,13 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 	if (cs->create)
 	{
 		ss->state = SS_LIVE;
-		ss->owner = cs->owner;
 		ss->creator = InvalidTransactionId;
 		strm_wake_note_db(STRM_PTR(Db, ss->db));
+	}
+	if (cs->regrant)
+	{
+		strm_rights_set(ss, cs->owner, cs->grants);
+		cs->grants = 0;
 	}
 	for (uint32 i = 0; i < cs->nheaders; i++)
 	{
@@ -141,6 +147,8 @@ release(SharedStream *ss, ChangeSet *cs)
 				holder == cs->part)
 				(void) rax_remove(&StrmArena, &ss->pairs, &pairs[i].key, sizeof(IdmpKey), NULL);
 	}
+	if (cs->regrant)
+		pg_atomic_fetch_sub_u32(&ss->regrants, 1);
 	strm_part_release(ss, cs->part);
 }
 

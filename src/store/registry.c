@@ -125,6 +125,8 @@ place_take(void)
 	SpinLockInit(&ss->q_mutex);
 	pg_atomic_init_u32(&ss->q_len, 0);
 	pg_atomic_init_u32(&ss->merge_wanted, 0);
+	pg_atomic_init_u32(&ss->regrants, 0);
+	pg_atomic_init_u32(&ss->rights_version, 0);
 	ss->self = h;
 	return h;
 }
@@ -157,6 +159,7 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	ss->db = (EngHandle) ((char *) db - StrmArena.base);
 	ss->named = false;
 	ss->owner = InvalidOid;
+	ss->grants = 0;
 	ss->broken = false;
 	stream_init(&ss->stream, node_max_bytes, node_max_entries);
 	ss->parts = 0;
@@ -329,7 +332,7 @@ strm_registry_load(Db *db, int64 id, const char *name, uint32 len, Oid owner,
 	if (found == id)
 	{
 		LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
-		ss->owner = owner;
+		strm_rights_set(ss, owner, 0);
 		ss->state = SS_LIVE;
 		LWLockRelease(&ss->lock);
 	}
@@ -370,6 +373,7 @@ strm_registry_release(SharedStream *ss)
 	rax_clear(&StrmArena, &ss->deleting, NULL, NULL);
 	rax_clear(&StrmArena, &ss->pairs, NULL, NULL);
 	stream_destroy(&StrmArena, &ss->stream);
+	strm_rights_set(ss, InvalidOid, 0);
 	LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
 	arena_free(&StrmArena, ss->name);
 	ss->name = 0;

@@ -70,6 +70,41 @@ typedef struct Db
 	EngHandle	waiters;
 } Db;
 
+/* --- who may do what with a stream --- */
+
+#define PRIV_SELECT		1		/* read, and what tells about entries */
+#define PRIV_INSERT		2		/* add */
+#define PRIV_UPDATE		4		/* work with groups */
+#define PRIV_DELETE		8		/* delete and trim */
+#define PRIV_WRITES		(PRIV_INSERT | PRIV_UPDATE | PRIV_DELETE)
+#define PRIV_ALL		(PRIV_SELECT | PRIV_WRITES)
+#define PRIV_OWNER		16		/* asked for only: drop, rename, grant */
+#define PRIV_ANY		32		/* asked for only, and alone: one of PRIV_ALL */
+
+typedef struct StreamGrant
+{
+	Oid			role;			/* InvalidOid: everybody */
+	uint32		mask;			/* of PRIV_ALL, never 0 */
+} StreamGrant;
+
+/* The grants of a stream in shared memory: a block that is constant while it
+ * is there, exchanged as a whole when a set that changes it is merged. */
+typedef struct StreamGrants
+{
+	uint32		n;
+	StreamGrant grant[FLEXIBLE_ARRAY_MEMBER];
+} StreamGrants;
+
+/* One process's copy: owner and grants of a stream at a moment. */
+typedef struct Rights
+{
+	Oid			owner;
+	uint32		version;		/* SharedStream.rights_version then */
+	uint32		n;
+	uint32		cap;
+	StreamGrant *grant;			/* in TopMemoryContext, reused */
+} Rights;
+
 /* --- transactions as others see them --- */
 
 typedef enum TxStatus
@@ -98,6 +133,7 @@ typedef struct Part
 	bool		numbered;		/* belongs to a change set now; written under the sequencer, a hint */
 	bool		dropping;		/* drops the stream */
 	bool		exclusive;		/* drops it or sets its header: nobody else changes it meanwhile */
+	bool		granting;		/* changes its owner or grants: one at a time may */
 	uint32		ndeleting;		/* its ids in SharedStream.deleting */
 	uint32		npairs;			/* its pairs in SharedStream.pairs */
 	uint64		reserved;		/* how many ids */
@@ -145,7 +181,9 @@ typedef struct ChangeSet
 	uint64		number;
 	bool		create;			/* makes the stream (whose catalog row it wrote) */
 	bool		drop;
-	Oid			owner;			/* if create */
+	bool		regrant;		/* sets the owner and the grants (a set that creates does) */
+	Oid			owner;			/* if regrant */
+	EngHandle	grants;			/* if regrant: StreamGrants, or 0 for none; the stream's once merged */
 	ArenaCharge charge;			/* memory set aside for the merge */
 	StreamId	trim_to;		/* 0-0: none */
 	uint32		nchunks;
@@ -210,6 +248,7 @@ typedef struct SharedStream
 
 	/* protected by lock */
 	Oid			owner;
+	EngHandle	grants;			/* StreamGrants; 0: none */
 	bool		broken;			/* a merge failed: unusable until restart */
 	Stream		stream;			/* committed state */
 	EngHandle	parts;			/* of running transactions */
@@ -230,6 +269,9 @@ typedef struct SharedStream
 	EngHandle	q_tail;
 
 	pg_atomic_uint32 q_len;		/* changed under q_mutex, read without */
+	pg_atomic_uint32 regrants;	/* sets in the queue that change rights; as q_len */
+	pg_atomic_uint32 rights_version;	/* grows with owner and grants, and is never
+										 * reset; changed under lock, read without */
 	pg_atomic_uint32 merge_wanted;	/* somebody could not get the lock to merge */
 } SharedStream;
 
@@ -328,6 +370,27 @@ extern void strm_merge_soon(SharedStream *ss);
 /* Take one change set apart without merging it (not queued yet). */
 extern void strm_changeset_free(EngHandle cs);
 extern void strm_tx_unref(EngHandle tx);
+
+/* rights.c: owner and grants */
+
+/* Copy them.  Lock held; cannot fail.  False: there is no room for all, make
+ * some with strm_rights_room (r->n says for how many) and try again. */
+extern bool strm_rights_copy(SharedStream *ss, Rights *r);
+extern void strm_rights_room(Rights *r, uint32 n);	/* may raise; keeps what is there */
+
+/* The copy of a stream that stays (live, or we have a part in it). */
+extern void strm_rights_read(SharedStream *ss, Rights *r);
+
+/* Give or take in a copy.  May raise. */
+extern void strm_rights_give(Rights *r, Oid role, uint32 mask);
+extern void strm_rights_take(Rights *r, Oid role, uint32 mask);
+
+/* A block with the grants of a copy, 0 if it has none.  False: no memory. */
+extern bool strm_rights_block(const Rights *r, ArenaUse use, EngHandle *h);
+
+/* Make these the stream's; the old block is freed.  Lock held exclusive;
+ * cannot fail. */
+extern void strm_rights_set(SharedStream *ss, Oid owner, EngHandle grants);
 
 /* part.c: transient state.  All need the stream's lock, exclusive where they
  * change something, and cannot fail but where it is said. */

@@ -2,9 +2,11 @@
  * access.c
  *	  From a name in a call to a stream this transaction may use.
  *
- * Until streams have privileges of their own a stream belongs to the role
- * that made it: that role, its members and superusers may use it, nobody else
- * may; making one needs CREATE on schema stream.
+ * Whether he may is asked of the rights as they are merged, with what the
+ * transaction itself has changed of them (grant.c); making a stream needs
+ * CREATE on schema stream.  Rights that a snapshot sees changed are merged
+ * before they are asked.  For repeated adds the answer is kept in the Pend
+ * with the version of the rights it was given by.
  *
  * A name can lead elsewhere between finding the place and locking it (the
  * stream was dropped, its place taken); then it is looked up again.
@@ -106,13 +108,17 @@ strm_use(const char *command, bool write)
 	return db;
 }
 
+/* The rights of the stream that find found, as committed. */
+static Rights found;
+
 /* Find the stream and say in what state it is; false if the name leads nowhere. */
 static bool
-find(Target *t, Snapshot snap, StreamState *state, Oid *owner)
+find(Target *t, Snapshot snap, StreamState *state)
 {
 	for (;;)
 	{
 		bool		broken;
+		bool		fits;
 
 		t->pend = NULL;
 		t->ss = strm_registry_find(t->db, t->name, t->len, &t->id);
@@ -133,10 +139,11 @@ find(Target *t, Snapshot snap, StreamState *state, Oid *owner)
 			t->ss = t->pend->ss;
 			t->id = t->pend->id;
 		}
-		if (strm_look(t->ss, t->id, LW_SHARED, snap))
+		if (strm_look(t->ss, t->id, LW_SHARED,
+					  snap != NULL || pg_atomic_read_u32(&t->ss->regrants) == 0 ? snap : GetActiveSnapshot()))
 		{
 			*state = t->ss->state;
-			*owner = t->ss->owner;
+			fits = strm_rights_copy(t->ss, &found);
 			broken = t->ss->broken;
 			t->node_max_bytes = t->ss->stream.node_max_bytes;
 			t->node_max_entries = t->ss->stream.node_max_entries;
@@ -144,7 +151,9 @@ find(Target *t, Snapshot snap, StreamState *state, Oid *owner)
 			strm_unlock(t->ss);
 			if (broken)
 				strm_check_broken(t->ss);
-			if (*state == SS_LIVE || *state == SS_PROVISIONAL)
+			if (!fits)
+				strm_rights_room(&found, found.n);
+			else if (*state == SS_LIVE || *state == SS_PROVISIONAL)
 				return true;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -152,24 +161,31 @@ find(Target *t, Snapshot snap, StreamState *state, Oid *owner)
 }
 
 static void
-target_init(Target *t, Db *db, const char *name, uint32 len)
+target_init(Target *t, Db *db, const char *name, uint32 len, uint32 need)
 {
 	memset(t, 0, sizeof(*t));
 	t->db = db;
 	t->name = name;
 	t->len = len;
+	t->need = need;
 }
 
-bool
-strm_may_read(Oid role, Oid owner)
-{
-	return has_privs_of_role(role, owner);
-}
-
+/*
+ * May the caller do what he asks for with the stream just found?  A
+ * provisional one belongs to the role that makes it, or joins others who do:
+ * should another turn out to be its owner, that is checked at commit.
+ */
 static void
-check_owner(const Target *t, Oid owner)
+check_rights(const Target *t)
 {
-	if (!has_privs_of_role(GetUserId(), owner))
+	if (t->provisional)
+	{
+		found.owner = t->pend != NULL && OidIsValid(t->pend->made_by) ? t->pend->made_by : GetUserId();
+		found.n = 0;
+	}
+	if (t->pend != NULL)
+		pend_rights(t->pend, &found);
+	if (!strm_allowed(GetUserId(), &found, t->need))
 		raise_denied(t->name, t->len);
 }
 
@@ -178,23 +194,18 @@ static bool
 open_existing(Target *t, Snapshot snap)
 {
 	StreamState state;
-	Oid			owner;
 
-	if (!find(t, snap, &state, &owner) ||
+	if (!find(t, snap, &state) ||
 		(state == SS_PROVISIONAL && (t->pend == NULL || pend_is_empty(t->pend))))
 	{
 		t->ss = NULL;
 		return false;
 	}
-	check_owner(t, state == SS_LIVE ? owner : t->pend->made_by);
+	check_rights(t);
 	return true;
 }
 
-/*
- * The Pend of a stream, found just now.  Of a live one the owner has been
- * asked.  A provisional one is the making role's; should another turn out to
- * be its owner, that is checked at commit.
- */
+/* The Pend of a stream, found and checked just now. */
 static void
 take_pend(Target *t)
 {
@@ -204,29 +215,33 @@ take_pend(Target *t)
 	{
 		if (!OidIsValid(p->made_by))
 			p->made_by = GetUserId();
-		check_owner(t, p->made_by);
 	}
 	else
 	{
 		p->live = true;
-		if (p->made_by == GetUserId())
+		/* what it did before the owner was known, it may have done */
+		if (p->made_by == GetUserId() && (pend_needs(p) & ~t->need) == 0)
 			p->made_by = InvalidOid;
 	}
+	if (p->checked != GetUserId() || p->checked_version != found.version)
+		p->checked_for = 0;
+	p->checked_for |= t->need;
 	p->checked = GetUserId();
+	p->checked_version = found.version;
 	t->pend = p;
 }
 
 bool
-strm_open_read(Db *db, const char *name, uint32 len, Target *t)
+strm_open_read(Db *db, const char *name, uint32 len, uint32 need, Target *t)
 {
-	target_init(t, db, name, len);
+	target_init(t, db, name, len, need);
 	return open_existing(t, GetActiveSnapshot());
 }
 
 bool
-strm_open_write(Db *db, const char *name, uint32 len, Target *t)
+strm_open_write(Db *db, const char *name, uint32 len, uint32 need, Target *t)
 {
-	target_init(t, db, name, len);
+	target_init(t, db, name, len, need);
 	if (!open_existing(t, GetActiveSnapshot()))
 		return false;
 	take_pend(t);
@@ -270,32 +285,33 @@ make_provisional(Target *t)
 }
 
 bool
-strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t)
+strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Target *t)
 {
-	target_init(t, db, name, len);
+	target_init(t, db, name, len, need);
 
-	/* the usual case: something was done to it before, by the same role */
+	/* the usual case: something was done to it before, by the same role, and
+	 * nobody has changed the rights since */
 	t->ss = strm_registry_find(db, name, len, &t->id);
 	if (t->ss != NULL && (t->pend = pend_find(t->ss, t->id)) != NULL &&
 		!t->pend->dropped && t->pend->checked == GetUserId() &&
+		(need & ~t->pend->checked_for) == 0 &&
+		t->pend->checked_version == pg_atomic_read_u32(&t->ss->rights_version) &&
+		pg_atomic_read_u32(&t->ss->regrants) == 0 &&
 		(!OidIsValid(t->pend->made_by) || t->pend->made_by == GetUserId()))
 		return true;
 
 	for (;;)
 	{
 		StreamState state;
-		Oid			owner;
 
-		if (!find(t, make ? NULL : GetActiveSnapshot(), &state, &owner))
+		if (!find(t, make ? NULL : GetActiveSnapshot(), &state))
 		{
 			if (!make)
 				return false;
 			make_provisional(t);
 			continue;
 		}
-		if (state == SS_LIVE)
-			check_owner(t, owner);
-		else if (t->pend == NULL)
+		if (state == SS_PROVISIONAL && t->pend == NULL)
 		{
 			/* others are making it: join them, or see nothing */
 			if (!make)
@@ -303,6 +319,7 @@ strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t)
 			if (NamespaceAclCheck(strm_schema_oid(), GetUserId(), ACL_CREATE) != ACLCHECK_OK)
 				raise_denied(name, len);
 		}
+		check_rights(t);
 		take_pend(t);
 		return true;
 	}

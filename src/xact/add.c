@@ -214,7 +214,7 @@ strm_add(Target *t, const StreamPos *pos, const uint8 *fields, const IdmpKey *pa
 		if (!strm_op_lock(t, p, snap))
 		{
 			/* dropped, or given up by those who were making it */
-			if (!strm_open_add(t->db, t->name, t->len, make, t))
+			if (!strm_open_add(t->db, t->name, t->len, make, t->need, t))
 				return false;
 			continue;
 		}

@@ -26,7 +26,6 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 
 #include "journal/journal.h"
 #include "xact/xact.h"
@@ -48,9 +47,9 @@ strm_check_sealed(void)
 /* --- 1. making streams --- */
 
 /* Whom to wait for before it is clear whether we make the stream.  If it is
- * ours to make, says so in p->create; else *owner is whose it is. */
+ * ours to make, says so in p->create. */
 static TransactionId
-settle_creation(Pend *p, Oid *owner)
+settle_creation(Pend *p)
 {
 	SharedStream *ss = p->ss;
 	TransactionId xid = InvalidTransactionId;
@@ -58,7 +57,6 @@ settle_creation(Pend *p, Oid *owner)
 
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
 	strm_merge(ss);
-	*owner = ss->owner;
 	if (ss->state != SS_LIVE)
 	{
 		if (TransactionIdIsValid(ss->creator) && !TransactionIdEquals(ss->creator, mine))
@@ -83,39 +81,31 @@ static void
 settle_stream(Pend *p)
 {
 	SharedStream *ss = p->ss;
-	Oid			owner = InvalidOid;
 	TransactionId xid;
 
-	if (!p->live || OidIsValid(p->made_by))
-	{
-		LWLockAcquire(&ss->lock, LW_SHARED);
-		owner = ss->owner;
-		/* made by others meanwhile?  A drop has seen to it that nobody else
-		 * has a part, so for a dropped one that is final. */
-		if (p->dropped)
-			p->live = ss->state == SS_LIVE;
-		strm_unlock(ss);
-	}
 	if (p->dropped)
 	{
+		if (!p->live)
+		{
+			/* made by others meanwhile?  The drop has seen to it that nobody
+			 * else has a part, so that is final. */
+			LWLockAcquire(&ss->lock, LW_SHARED);
+			p->live = ss->state == SS_LIVE;
+			strm_unlock(ss);
+		}
 		if (p->live)
+		{
 			strm_catalog_delete(p->id);
+			strm_privilege_write(p->id, NULL);
+		}
 		return;
 	}
-	while (!p->live && TransactionIdIsValid(xid = settle_creation(p, &owner)))
+	while (!p->live && TransactionIdIsValid(xid = settle_creation(p)))
 	{
 		XactLockTableWait(xid, NULL, NULL, XLTW_None);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (p->create)
-		strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, p->made_by,
-							ss->stream.node_max_bytes, ss->stream.node_max_entries);
-	else if (OidIsValid(p->made_by) && !has_privs_of_role(p->made_by, owner))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for stream \"%.*s\"",
-						(int) ss->name_len, STRM_PTR(char, ss->name)),
-				 errdetail("Another role created the stream meanwhile.")));
+	strm_settle_rights(p);
 }
 
 /* --- 2. change sets --- */
@@ -130,6 +120,9 @@ is_large(const Pend *p, const Chunk *c)
 static bool
 is_removal_only(const Pend *p)
 {
+	for (int i = 0; i < p->ngrants; i++)
+		if (p->grants[i].kind == GRANT_GIVE)
+			return false;
 	return p->nchunks == 0 && !p->create;
 }
 
@@ -218,7 +211,8 @@ build_set(Pend *p)
 	cs->part = p->part;
 	cs->create = p->create;
 	cs->drop = p->dropped;
-	cs->owner = p->made_by;
+	cs->regrant = p->rights != NULL;
+	cs->owner = cs->regrant ? p->rights->owner : InvalidOid;
 	cs->trim_to = p->trim_to;
 	cs->chunks_offset = MAXALIGN(sizeof(ChangeSet));
 	cs->nchunks = p->nchunks;
@@ -245,6 +239,8 @@ build_set(Pend *p)
 		strm_raise_full();
 	}
 	p->changeset = h;			/* from here on the abort callback takes it apart */
+	if (cs->regrant && !strm_rights_block(p->rights, use, &cs->grants))
+		strm_raise_full();
 	if (!prepare_nodes(p, cs))
 		strm_raise_full();
 }
@@ -296,6 +292,8 @@ take_number(Db *db)
 		cs = STRM_PTR(ChangeSet, p->changeset);
 		cs->number = number;
 		STRM_PTR(Part, p->part)->numbered = true;
+		if (cs->regrant)
+			pg_atomic_fetch_add_u32(&ss->regrants, 1);
 		SpinLockAcquire(&ss->q_mutex);
 		if (ss->q_tail != 0)
 			STRM_PTR(ChangeSet, ss->q_tail)->next = p->changeset;

@@ -56,7 +56,7 @@ strm_make(Db *db, const char *name, uint32 len)
 		TransactionId xid;
 		Pend	   *p;
 
-		if (strm_open_read(db, name, len, &t))
+		if (strm_open_read(db, name, len, PRIV_ANY, &t))
 		{
 			xid = being_dropped(&t);
 			if (!TransactionIdIsValid(xid))
@@ -65,7 +65,7 @@ strm_make(Db *db, const char *name, uint32 len)
 			continue;
 		}
 		/* missing, or being made by others: they decide */
-		(void) strm_open_add(db, name, len, true, &t);
+		(void) strm_open_add(db, name, len, true, PRIV_ANY, &t);
 		p = t.pend;
 		(void) pend_prepare(p, 0);
 		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
@@ -99,7 +99,7 @@ strm_drop(Db *db, const char *name, uint32 len)
 		TransactionId xid;
 		Pend	   *p;
 
-		if (!strm_open_write(db, name, len, &t))
+		if (!strm_open_write(db, name, len, PRIV_OWNER, &t))
 			return false;
 		p = t.pend;
 		(void) pend_prepare(p, 0);

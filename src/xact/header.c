@@ -31,7 +31,7 @@ lock_alone(Db *db, const char *name, uint32 len, Target *t)
 		TransactionId xid;
 		Pend	   *p;
 
-		if (!strm_open_write(db, name, len, t))
+		if (!strm_open_write(db, name, len, PRIV_OWNER, t))
 			strm_raise_missing(name, len);
 		p = t->pend;
 		(void) pend_prepare(p, 0);

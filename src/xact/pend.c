@@ -180,6 +180,13 @@ pend_prepare_rare(Pend *p)
 	GROW(p->headers, p->nheaders, p->headers_cap, 1);
 }
 
+TransactionId
+pend_prepare_grant(Pend *p)
+{
+	GROW(p->grants, p->ngrants, p->grants_cap, 1);
+	return pend_prepare(p, 0);
+}
+
 EngHandle
 pend_part(Pend *p)
 {
@@ -304,11 +311,19 @@ pend_add_header(Pend *p, const StreamHeader *header, bool forgets)
 	};
 }
 
+void
+pend_add_grant(Pend *p, GrantKind kind, Oid role, uint32 mask)
+{
+	p->grants[p->ngrants++] = (GrantChange) {kind, role, mask, GetCurrentSubTransactionId(),
+		GetCurrentTransactionId()};
+	p->checked = InvalidOid;
+}
+
 bool
 pend_is_empty(const Pend *p)
 {
 	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
-		p->nheaders == 0 && !p->made && !p->dropped;
+		p->nheaders == 0 && p->ngrants == 0 && !p->made && !p->dropped;
 }
 
 /* --- what the lists amount to --- */
@@ -473,6 +488,8 @@ pend_sub_commit(SubTransactionId sub, SubTransactionId parent)
 			p->pairs[k].sub = parent;
 		for (int k = p->nheaders - 1; k >= 0 && p->headers[k].sub == sub; k--)
 			p->headers[k].sub = parent;
+		for (int k = p->ngrants - 1; k >= 0 && p->grants[k].sub == sub; k--)
+			p->grants[k].sub = parent;
 		if (p->made && p->made_sub == sub)
 			p->made_sub = parent;
 		if (p->dropped && p->dropped_sub == sub)
@@ -561,6 +578,7 @@ part_recompute(Pend *p)
 			part->trim_to = p->trims[i].to;
 	part->dropping = p->dropped;
 	part->exclusive = p->dropped || p->nheaders > 0;
+	part->granting = p->ngrants > 0;
 	part->holder = part->xid;
 	if (!p->made && !p->dropped)
 	{
@@ -573,6 +591,8 @@ part_recompute(Pend *p)
 			part->holder = p->trims[p->ntrims - 1].xid;
 		if (p->nheaders > 0 && TransactionIdFollows(p->headers[p->nheaders - 1].xid, part->holder))
 			part->holder = p->headers[p->nheaders - 1].xid;
+		if (p->ngrants > 0 && TransactionIdFollows(p->grants[p->ngrants - 1].xid, part->holder))
+			part->holder = p->grants[p->ngrants - 1].xid;
 	}
 }
 
@@ -599,6 +619,11 @@ cut(Pend *p, SubTransactionId sub)
 		npairs--;
 	while (p->nheaders > 0 && p->headers[p->nheaders - 1].sub == sub)
 		p->nheaders--;
+	while (p->ngrants > 0 && p->grants[p->ngrants - 1].sub == sub)
+	{
+		p->ngrants--;
+		p->checked = InvalidOid;
+	}
 	if (p->made && p->made_sub == sub)
 		p->made = false;
 	if (p->dropped && p->dropped_sub == sub)

@@ -226,7 +226,9 @@ strm_estimate(const char *name, uint32 len, StreamId lo, StreamId hi, uint64 *n)
 	SharedStream *ss;
 	int64		id;
 	bool		live;
-	Oid			owner;
+	StreamGrant few[16];
+	Rights		rights = {.cap = lengthof(few), .grant = few};
+	bool		fits;
 
 	if (db == NULL || len > STREAM_NAME_MAX)
 		return false;
@@ -235,7 +237,7 @@ strm_estimate(const char *name, uint32 len, StreamId lo, StreamId hi, uint64 *n)
 		return false;
 	*n = sid_cmp(lo, hi) > 0 ? 0 : stream_count(&StrmArena, &ss->stream, lo, hi);
 	live = ss->state == SS_LIVE;
-	owner = ss->owner;
+	fits = strm_rights_copy(ss, &rights);
 	strm_unlock(ss);
-	return live && strm_may_read(GetUserId(), owner);
+	return live && fits && strm_allowed(GetUserId(), &rights, PRIV_SELECT);
 }

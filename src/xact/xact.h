@@ -76,6 +76,23 @@ typedef struct Trim
 	TransactionId xid;
 } Trim;
 
+/* A change of a stream's rights. */
+typedef enum GrantKind
+{
+	GRANT_GIVE,
+	GRANT_TAKE,
+	GRANT_OWNER					/* role is the new owner */
+} GrantKind;
+
+typedef struct GrantChange
+{
+	GrantKind	kind;
+	Oid			role;			/* InvalidOid: everybody */
+	uint32		mask;
+	SubTransactionId sub;
+	TransactionId xid;
+} GrantChange;
+
 /* What this transaction has done to one stream. */
 typedef struct Pend
 {
@@ -83,7 +100,9 @@ typedef struct Pend
 	SharedStream *ss;
 	int64		id;
 	EngHandle	part;			/* 0: nothing registered yet */
-	Oid			checked;		/* role whose right to write was checked */
+	Oid			checked;		/* role whose right to change it was checked */
+	uint32		checked_for;	/* which privileges */
+	uint32		checked_version;	/* and as of which SharedStream.rights_version */
 	Oid			made_by;		/* role that makes it, or joins others who do; invalid once
 								 * the owner of a live stream was asked */
 	bool		live;			/* existed before we took our part in it, and so still does */
@@ -110,6 +129,9 @@ typedef struct Pend
 	HeaderChange *headers;
 	int			nheaders;
 	int			headers_cap;
+	GrantChange *grants;
+	int			ngrants;
+	int			grants_cap;
 	SubTransactionId touched;	/* newest subtransaction that has operations here */
 
 	/* derived from the lists, when wanted: see pend_gone */
@@ -122,6 +144,7 @@ typedef struct Pend
 	/* while committing */
 	EngHandle	changeset;
 	bool		create;			/* this transaction writes the catalog row */
+	Rights	   *rights;			/* what the stream's are to be; NULL: as they are */
 } Pend;
 
 /* A stream as named in a call. */
@@ -133,6 +156,7 @@ typedef struct Target
 	SharedStream *ss;			/* NULL: there is none that this transaction sees */
 	int64		id;
 	Pend	   *pend;			/* NULL: nothing done to it yet */
+	uint32		need;			/* privileges asked for */
 	bool		provisional;	/* it is there only for transactions that are making it */
 	uint32		node_max_bytes;
 	uint32		node_max_entries;
@@ -152,17 +176,15 @@ extern Db  *strm_use(const char *command, bool write);
 extern Db  *strm_db_loaded(void);
 
 /* Find a stream for reading: what the active snapshot and this transaction
- * see.  False if missing.  42501 if the caller may not read it. */
-extern bool strm_open_read(Db *db, const char *name, uint32 len, Target *t);
+ * see.  False if missing.  42501 if the caller lacks a privilege of `need`
+ * (PRIV_SELECT for whatever tells about entries). */
+extern bool strm_open_read(Db *db, const char *name, uint32 len, uint32 need, Target *t);
 
 /* The same for changing it; 42501 likewise. */
-extern bool strm_open_write(Db *db, const char *name, uint32 len, Target *t);
+extern bool strm_open_write(Db *db, const char *name, uint32 len, uint32 need, Target *t);
 
 /* For adding: makes a provisional stream if it is missing and `make`. */
-extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, Target *t);
-
-/* The role may read this stream. */
-extern bool strm_may_read(Oid role, Oid owner);
+extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Target *t);
 
 extern void strm_raise_missing(const char *name, uint32 len) pg_attribute_noreturn();
 extern void strm_raise_gone(void) pg_attribute_noreturn();
@@ -186,6 +208,10 @@ extern void pend_add_deletion(Pend *p, StreamId id, bool own);
 extern void pend_add_trim(Pend *p, StreamId to);
 extern void pend_add_pair(Pend *p, const IdmpKey *key, StreamId id, bool again);
 extern void pend_add_header(Pend *p, const StreamHeader *header, bool forgets);
+
+/* Before a change of rights, instead of pend_prepare; and the change. */
+extern TransactionId pend_prepare_grant(Pend *p);
+extern void pend_add_grant(Pend *p, GrantKind kind, Oid role, uint32 mask);
 
 extern bool pend_is_empty(const Pend *p);
 extern void pend_refresh(Pend *p);	/* brings gone and trim_to up to date; may raise */
@@ -322,5 +348,24 @@ extern uint64 strm_delete(Target *t, StreamId *ids, int nids);
 /* Make or drop a stream.  strm_make: false if it was there. */
 extern bool strm_make(Db *db, const char *name, uint32 len);
 extern bool strm_drop(Db *db, const char *name, uint32 len);
+
+/* --- grant.c: privileges --- */
+
+/* Has the role the privileges `need` by these rights?  May raise. */
+extern bool strm_allowed(Oid role, const Rights *r, uint32 need);
+
+/* Carry out on a copy of a stream's rights what this transaction changes. */
+extern void pend_rights(const Pend *p, Rights *r);
+
+/* The privileges that what is on the lists needs. */
+extern uint32 pend_needs(const Pend *p);
+
+/* xgrant, xrevoke, xowner: waits for another transaction that changes the
+ * stream's rights.  42704, 42501. */
+extern void strm_regrant(Db *db, const char *name, uint32 len, GrantKind kind, Oid role, uint32 mask);
+
+/* At pre-commit, once it is settled who makes the stream: the rights it is to
+ * have, in p->rights, and their rows.  Writes the catalog row if p->create. */
+extern void strm_settle_rights(Pend *p);
 
 #endif							/* STREAM_XACT_H */

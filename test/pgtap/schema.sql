@@ -9,7 +9,8 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 -- Functions by name, with the type they return.
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
-	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'fields', 'fields_from', 'field_bytes']) f;
+	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
+	'fields', 'fields_from', 'field_bytes']) f;
 SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
 FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
 	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
@@ -19,15 +20,15 @@ WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY
 SET search_path = public, stream, pg_catalog;
 
 -- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many)$' THEN 'uv' ELSE 'rv' END,
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 
--- The key comes first everywhere, and is of type stream.
+-- The key comes first everywhere, and is of type stream; defaults are of no stream.
 SELECT is(p.proargtypes[0], 'stream.stream'::regtype::oid, format('first argument of %s', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' AND p.proname !~ '_many$' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_(support|many|default)$' ORDER BY p.oid;
 SELECT is(p.proargnames[1], 'key', format('its name in %s', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' AND p.proname !~ '^xread_many$' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_(support|default)$' AND p.proname !~ '^xread_many$' ORDER BY p.oid;
 
 -- No function may be called by a user with an argument of type internal or cstring that does not have to be.
 SELECT is_empty($$
@@ -54,8 +55,8 @@ FROM (VALUES ('text', 'streamid', 'i'), ('varchar', 'streamid', 'i'), ('streamid
 LEFT JOIN pg_cast c ON c.castsource = w.f::regtype AND c.casttarget = w.t::regtype;
 
 -- Views, and tables nobody but the engine writes.
-SELECT has_view('stream', v, format('view %s', v)) FROM unnest(array['streams', 'activity']::name[]) v;
-SELECT has_table('stream', t, format('table %s', t)) FROM unnest(array['catalog', 'journal_0']::name[]) t;
+SELECT has_view('stream', v, format('view %s', v)) FROM unnest(array['streams', 'grants', 'activity']::name[]) v;
+SELECT has_table('stream', t, format('table %s', t)) FROM unnest(array['catalog', 'privilege', 'default_privilege', 'journal_0']::name[]) t;
 SELECT ok(NOT has_table_privilege('public', c.oid, p), format('%s on %s is not for all', p, c.relname))
 FROM pg_class c, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) p
 WHERE c.relnamespace = 'stream'::regnamespace AND c.relkind = 'r' ORDER BY c.relname, p;
