@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use StreamTest;
 use Test::More;
 
-my $node = stream_node('privileges', fsync => 1);
+my $node = stream_node('privileges', fsync => 1, conf => "deadlock_timeout = '10ms'\n");
 
 $node->safe_psql('postgres', q{
 	SET search_path = public, stream;
@@ -96,6 +96,52 @@ for my $format ('plain', 'custom')
 	is(sqlstate($node, q{SET ROLE gone; SELECT stream.xadd('b', '{"n":2}')}, dbname => $format), '', "$format: everybody is everybody");
 	is(sqlstate($node, q{SET ROLE gone; SELECT stream.xadd('a', '{"n":2}')}, dbname => $format), '42501', "$format: and a role is a role");
 }
+
+# Many change, use, drop and make the same streams: what is in memory, in the rows
+# and there after a start is one.  (Who adds and then drops
+# may meet another who does; the server ends one of them.)
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION change(key text, n int) RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		CASE n
+			WHEN 0, 1, 2, 3 THEN PERFORM stream.xgrant(key, (array['SELECT', 'INSERT', 'UPDATE', 'DELETE'])[n + 1], 'writer');
+			WHEN 4 THEN PERFORM stream.xrevoke(key, 'ALL', 'writer');
+			WHEN 5 THEN PERFORM stream.xgrant(key, 'ALL', '-'), stream.xrevoke(key, 'INSERT, SELECT', 'writer');
+			WHEN 6 THEN PERFORM stream.xowner(key, 'maker'), stream.xrevoke(key, 'ALL', '-');
+			WHEN 7 THEN PERFORM stream.xowner(key, '"Heir, the"'), stream.xadd(key, '{"a":1}');
+			WHEN 8 THEN PERFORM stream.xdrop(key);
+			WHEN 9 THEN PERFORM stream.xdrop(key), stream.xadd(key, '{"a":1}'), stream.xgrant(key, 'SELECT', 'gone');
+			WHEN 10 THEN PERFORM stream.xgrant_default('SELECT', 'gone'), stream.xrevoke_default('SELECT', 'gone');
+			ELSE PERFORM stream.xadd(key, '{"a":1}');
+		END CASE;
+	EXCEPTION WHEN undefined_object THEN NULL;
+	END $$;
+	SELECT stream.xgrant_default('DELETE', 'reader')});
+append_to_file($node->basedir . '/change.sql', q{
+\set a random(1, 3)
+\set n random(0, 14)
+\set m random(0, 14)
+BEGIN;
+SELECT change('many' || :a, :n);
+SAVEPOINT s;
+SELECT change('many' || :a, :m);
+ROLLBACK TO s;
+SELECT change('many' || :a, 14 - :m);
+COMMIT;
+});
+$node->command_ok([ 'pgbench', '-n', '-c', 8, '-j', 2, '-t', 100, '-f', $node->basedir . '/change.sql', '-d', $node->connstr('postgres') ],
+	'rights change under load');
+is($node->safe_psql('postgres', q{
+	SELECT count(*) FROM (SELECT stream::text, grantee::oid::text, privileges FROM stream.grants) g
+	FULL JOIN (SELECT c.name, CASE p.grantee::text WHEN 'public' THEN '0' ELSE (SELECT oid::text FROM pg_roles r WHERE r.rolname = p.grantee::text) END, p.privileges
+		FROM stream.privilege p LEFT JOIN stream.catalog c ON c.id = p.stream_id) r(stream, grantee, privileges) USING (stream, grantee, privileges)
+	WHERE g IS NULL OR r IS NULL}), 0, 'what is in memory is in the rows');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM stream.activity}), 0, 'nothing is left behind');
+$rights = rights('postgres');
+like($rights, qr/^many/m, 'something is');
+$node->stop('immediate');
+$node->start;
+is(rights('postgres'), $rights, 'and is there after a start');
 
 # By hand nothing is written there, and a row that makes no sense is reported.
 for my $sql (
