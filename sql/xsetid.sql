@@ -90,6 +90,15 @@ BEGIN;
 SELECT xtrim('x', 0);
 SELECT xsetid('x', '45-0');
 ROLLBACK;
+-- the same for ids it has deleted, where the greatest deleted id is set to less
+BEGIN;
+SELECT xadd('x', '{"n":9}', '60-0'), xdel('x', '50-1', '60-0');
+SELECT xsetid('x', '60-0', NULL, '3-0');
+SAVEPOINT s;
+SELECT xsetid('x', '55-0');
+ROLLBACK TO s;
+SELECT xsetid('x', '45-0');
+ROLLBACK;
 SELECT xtrim('x', 0);
 BEGIN;
 SELECT xsetid('x', '31-0'), xadd('x', '{"n":10}', '31-*'), xadd('x', '{"n":11}', '31-*');

@@ -45,7 +45,7 @@ stream_xdrop(PG_FUNCTION_ARGS)
 
 /*
  * xsetid(key, last_id, entries_added, max_deleted_id).  42704, 22023; 0A000
- * for what cannot be done after a trim in one transaction.
+ * for what cannot be done after a removal in one transaction.
  */
 PG_FUNCTION_INFO_V1(stream_xsetid);
 Datum

@@ -10,9 +10,10 @@
  * The change takes its place among the transaction's adds, deletions and
  * pairs.  Trims alone are carried out at the end of the set, whatever came
  * after them: an id lowered after a trim could be given to an entry that the
- * trim would then remove, so that is refused.  Nothing else can be reordered
- * by it: the last id is never below an own entry that is alive or deleted, so
- * the ids of a transaction always rise.
+ * trim would then remove, so that is refused.  So is lowering it below an id
+ * that the transaction has added or deleted itself (possible where it has set
+ * the greatest deleted id to less): its ids always rise, and what it has
+ * deleted stays so to its end.
  */
 #include "postgres.h"
 
@@ -80,6 +81,20 @@ top_live(Pend *p)
 	return top;
 }
 
+/* Has this transaction trimmed, or added or deleted an id above `last`? */
+static bool
+removed_above(const Pend *p, StreamId last)
+{
+	StreamId	top;
+
+	if (p->ntrims > 0 || (pend_last_id(p, &top) && sid_cmp(top, last) > 0))
+		return true;
+	for (int i = 0; i < p->ndels; i++)
+		if (sid_cmp(p->dels[i].id, last) > 0)
+			return true;
+	return false;
+}
+
 static void
 refuse(const char *message, StreamId limit)
 {
@@ -99,15 +114,15 @@ strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_a
 	StreamId	top = top_live(p);
 	StreamId	deleted;
 	uint64		length = strm_live(p);
-	bool		lowers_after_trim;
+	bool		lowers_too_early;
 	bool		too_few;
 	bool		good;
 
 	pend_header(p, &h);
 	deleted = h.max_deleted_id;
 	too_few = entries_added >= 0 && (uint64) entries_added < length;
-	lowers_after_trim = p->ntrims > 0 && sid_cmp(last, h.last_id) < 0;
-	good = sid_cmp(last, deleted) >= 0 && sid_cmp(last, top) >= 0 && !too_few && !lowers_after_trim;
+	lowers_too_early = sid_cmp(last, h.last_id) < 0 && removed_above(p, last);
+	good = sid_cmp(last, deleted) >= 0 && sid_cmp(last, top) >= 0 && !too_few && !lowers_too_early;
 	if (good)
 	{
 		h.last_id = last;
@@ -130,11 +145,11 @@ strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_a
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("entries_added is smaller than the length of the stream"),
 				 errdetail("The length is %llu.", (unsigned long long) length)));
-	if (lowers_after_trim)
+	if (lowers_too_early)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("last_id cannot be lowered in a transaction that has trimmed the stream"),
-				 errhint("Commit the trim first.")));
+				 errmsg("last_id cannot be lowered in a transaction that has removed entries above it"),
+				 errhint("Commit the removal first.")));
 	pend_add_header(p, &h, false);
 }
 

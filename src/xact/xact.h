@@ -334,7 +334,7 @@ extern uint64 strm_trim(Target *t, const TrimSpec *spec, bool wait);
 extern uint64 strm_live(Pend *p);
 
 /* XSETID; negative entries_added and max_deleted NULL: leave alone.  22023;
- * 0A000 after a trim by the same transaction. */
+ * 0A000 where it is lowered after a removal by the same transaction. */
 extern void strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_added,
 						const StreamId *max_deleted);
 

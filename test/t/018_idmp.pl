@@ -78,4 +78,57 @@ for my $mode ('fast', 'immediate')
 }
 is(sql(q{SELECT xadd('low', '{"n":3}', '3-*')}), '3-2', 'a lowered id goes on from there');
 
+# Random transactions of all operations, with savepoints: what the transaction sees at its end
+# is what is there after its commit, and after the next start.
+my $seed = random_seed();
+sql(q{
+CREATE FUNCTION state(s text) RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(' ', x - 'radix-tree-keys' - 'radix-tree-nodes' - 'pids-tracked' - 'iids-tracked' - 'iids-duplicates',
+		(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM xrange(s)))
+	FROM xinfo_stream(s) x
+$$;
+CREATE FUNCTION some_id(s text, around int) RETURNS streamid LANGUAGE sql AS $$
+	SELECT (greatest(0, split_part(xinfo_stream(s)->>'last-generated-id', '-', 1)::bigint - around + (random() * 2 * around)::int)
+		|| '-' || (random() * 3)::int)::streamid
+$$;
+CREATE FUNCTION some_op(s text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	what int := random() * 99;
+BEGIN
+	IF what < 35 THEN PERFORM xadd(s, fields('n', what), some_id(s, 5));
+	ELSIF what < 45 THEN PERFORM xadd(s, fields('n', what), some_id(s, 5), maxlen => 3 + what % 9);
+	ELSIF what < 65 THEN PERFORM xdel(s, id) FROM xrange(s) id WHERE random() < 0.2;
+	ELSIF what < 68 THEN PERFORM xtrim(s, what % 10);
+	ELSIF what < 70 THEN PERFORM xtrim(s, minid => some_id(s, 20));
+	ELSIF what < 85 THEN PERFORM xsetid(s, some_id(s, 5), CASE WHEN what < 75 THEN what END, CASE WHEN what > 80 THEN some_id(s, 9) END);
+	ELSIF what < 90 THEN PERFORM xcfgset(s, idmp_maxsize => what, node_max_entries => 1 + what % 5, node_max_bytes => 64 + what * 10);
+	ELSE PERFORM some_op(s), some_op(s);
+	END IF;
+	IF random() < 0.2 THEN RAISE EXCEPTION 'back'; END IF;
+EXCEPTION
+	-- refused ids, orders and arguments; everything else is a failure
+	WHEN raise_exception OR invalid_parameter_value OR feature_not_supported OR SQLSTATE 'ST001' THEN NULL;
+END $$;
+CREATE TABLE seen (s text, state text);
+});
+my $script = "SELECT setseed(" . ($seed % 1000) / 1000 . ");\n";
+for my $i (1 .. 150)
+{
+	my $s = 'r' . $i % 5;
+
+	$script .= "BEGIN; SELECT xcreate('$s', true); SELECT count(some_op('$s')) FROM generate_series(1, " . (1 + int(rand(12))) . ");"
+		. " INSERT INTO seen SELECT '$s', state('$s'); COMMIT;\n"
+		. "SELECT count(*) AS differs FROM (SELECT state FROM seen) x WHERE state <> state('$s');\n"
+		. "TRUNCATE seen;\n";
+}
+my $differs = sql($script);
+my @found = grep { /^\d+$/ } split(/\n/, $differs);
+is(scalar(@found), 300, 'random transactions');
+# every second number is the count of operations done, the other that of differences
+is(join('', grep { $_ ne '0' } map { $found[ 2 * $_ + 1 ] } 0 .. 149), '', 'a transaction sees at its end what it leaves') or diag("SEED=$seed");
+$state = logical_state($node);
+$node->stop('immediate');
+$node->start;
+is(logical_state($node), $state, 'and replay gives the same') or diag("SEED=$seed");
+
 done_testing();
