@@ -23,6 +23,7 @@ END $$;
 SELECT xcreate('full'), xgrant('full', 'ALL', '-');
 \set VERBOSITY sqlstate
 CALL fill_slowly('full', 1000000, 0);
+SELECT xadd('full', fields('v', repeat('x', 1000000)), producer => 'p', iid => 'i');
 \set VERBOSITY default
 SELECT xlen('full') BETWEEN 5 AND 1000 AS plausible;
 SELECT count(*) = xlen('full') AND bool_and(fields->>'v' = repeat(chr(65 + (fields->>'n')::int % 26), 1000000)) AS sound
@@ -30,9 +31,13 @@ FROM xrange('full');
 -- Reading and freeing work in a full engine; then there is room again.
 SELECT count(*) FROM xrange('full', count => 2);
 SELECT xrevoke('full', 'ALL', '-');
+SELECT xcfgset('full', '50 s');
 SELECT xdel('full', (SELECT id FROM xrange('full', count => 1)));
 SELECT xtrim('full', 2) > 3 AS trimmed, xlen('full');
 SELECT xadd('full', fields('v', repeat('x', 1000000))) IS NOT NULL AS room;
+-- what found no room was not remembered
+SELECT xadd('full', '{"n":1}', producer => 'p', iid => 'i') = xtail('full') AS added,
+	xinfo_stream('full')->>'iids-added' AS iids, xlen('full');
 SELECT xdrop('full');
 SELECT xadd('other', fields('v', repeat('x', 1000000))) IS NOT NULL AS room, xdrop('other');
 
