@@ -65,14 +65,10 @@ static StreamId
 top_id(Pend *p)
 {
 	SharedStream *ss = p->ss;
-	StreamHeader header;
 
+	/* we have the stream to ourselves, and may have lowered its last id */
 	if (p->nheaders > 0)
-	{
-		/* we have the stream to ourselves, and may have lowered its last id */
-		pend_header(p, &header);
-		return header.last_id;
-	}
+		return pend_top(p);
 	return sid_cmp(ss->stream.last_id, ss->last_reserved) > 0 ? ss->stream.last_id : ss->last_reserved;
 }
 
@@ -101,7 +97,7 @@ reserve(Pend *p, const StreamPos *pos, uint64 now_ms, StreamId *id, bool *new_ru
 	}
 
 	if (p->nheaders > 0)
-		return v;
+		return v;				/* nobody else has taken any */
 
 	/* would it do if only committed ids and our own counted? */
 	*limit = ss->stream.last_id;

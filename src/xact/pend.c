@@ -369,6 +369,22 @@ pend_last_id(const Pend *p, StreamId *id)
 	return true;
 }
 
+StreamId
+pend_top(const Pend *p)
+{
+	StreamId	top = p->ss->stream.last_id;
+	int			from = 0;
+
+	if (p->nheaders > 0)
+	{
+		top = p->headers[p->nheaders - 1].set.header.last_id;
+		from = p->headers[p->nheaders - 1].set.chunks;
+	}
+	if (p->nchunks > from && sid_cmp(p->chunks[p->nchunks - 1].last, top) > 0)
+		top = p->chunks[p->nchunks - 1].last;
+	return top;
+}
+
 void
 pend_header(const Pend *p, StreamHeader *h)
 {
@@ -378,12 +394,9 @@ pend_header(const Pend *p, StreamHeader *h)
 		*h = newest->set.header;
 	else
 		stream_get_header(&p->ss->stream, h);
+	h->last_id = pend_top(p);
 	for (int i = newest ? newest->set.chunks : 0; i < p->nchunks; i++)
-	{
 		h->entries_added = Min(h->entries_added + p->chunks[i].entries, (uint64) PG_INT64_MAX);
-		if (sid_cmp(p->chunks[i].last, h->last_id) > 0)
-			h->last_id = p->chunks[i].last;
-	}
 	for (int i = newest ? newest->set.dels : 0; i < p->ndels; i++)
 		if (sid_cmp(p->dels[i].id, h->max_deleted_id) > 0)
 			h->max_deleted_id = p->dels[i].id;

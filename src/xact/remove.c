@@ -158,7 +158,6 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound, bool *greatest)
 	SharedStream *ss = p->ss;
 	uint64		excess = PG_UINT64_MAX;
 	StreamId	horizon;
-	StreamHeader header;
 	StreamId	top;
 
 	*greatest = false;
@@ -181,8 +180,7 @@ resolve(Pend *p, const TrimSpec *spec, StreamId *bound, bool *greatest)
 		*greatest = !sid_next(bound);
 	}
 	/* what is added from now on has a greater id and stays */
-	pend_header(p, &header);
-	top = header.last_id;
+	top = pend_top(p);
 	if (sid_next(&top) && sid_cmp(*bound, top) > 0)
 		*bound = top;
 	if (strm_horizon(ss, p->part, &horizon) && sid_cmp(*bound, horizon) > 0)

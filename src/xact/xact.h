@@ -217,7 +217,8 @@ extern bool pend_is_empty(const Pend *p);
 extern void pend_refresh(Pend *p);	/* brings gone and trim_to up to date; may raise */
 extern bool pend_is_gone(const Pend *p, StreamId id);	/* deleted or trimmed by us */
 extern bool pend_last_id(const Pend *p, StreamId *id);	/* greatest id added */
-extern void pend_header(const Pend *p, StreamHeader *h);	/* with our changes; lock held */
+extern StreamId pend_top(const Pend *p);	/* the last id with our changes; lock held */
+extern void pend_header(const Pend *p, StreamHeader *h);	/* the same for all of it */
 extern bool pend_pair(const Pend *p, const IdmpKey *key, StreamId *id);	/* not forgotten */
 extern bool pend_has(const Pend *p, StreamId id);	/* an entry of ours, not gone */
 extern uint64 pend_count(const Pend *p, StreamId lo, StreamId hi);	/* not gone */
