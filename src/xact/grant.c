@@ -87,11 +87,11 @@ pend_needs(const Pend *p)
 {
 	uint32		need = 0;
 
-	if (p->nchunks > 0)
+	if (p->nchunks > 0 || p->npairs > 0)
 		need |= PRIV_INSERT;
 	if (p->ndels > 0 || p->ntrims > 0)
 		need |= PRIV_DELETE;
-	if (p->ngrants > 0 || p->made || p->dropped)
+	if (p->ngrants > 0 || p->nheaders > 0 || p->made || p->dropped)
 		need |= PRIV_OWNER;
 	return need;
 }
