@@ -369,6 +369,7 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 			strm_unlock(p->ss);
 			strm_raise_full();
 		}
+		pend_let_go(p);
 		strm_unlock(p->ss);
 		if (broken)
 			strm_check_broken(p->ss);
