@@ -99,3 +99,28 @@ strm_part_waitfor(SharedStream *ss, Part *part)
 	}
 	return xid;
 }
+
+static bool
+is_kind(const Part *part, PartKind kind)
+{
+	switch (kind)
+	{
+		case PART_DROPPING:
+			return part->dropping;
+		case PART_EXCLUSIVE:
+			return part->exclusive;
+		case PART_GRANTING:
+			return part->granting;
+		default:
+			return true;
+	}
+}
+
+TransactionId
+strm_part_other(SharedStream *ss, EngHandle own, PartKind kind)
+{
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+		if (h != own && is_kind(STRM_PTR(Part, h), kind))
+			return strm_part_waitfor(ss, STRM_PTR(Part, h));
+	return InvalidTransactionId;
+}

@@ -402,6 +402,17 @@ extern void strm_part_settle(SharedStream *ss); /* recompute last_reserved; free
  * STREAMID_MAX and false if there is none. */
 extern bool strm_horizon(SharedStream *ss, EngHandle own, StreamId *id);
 
+/* A part of a transaction other than `own` (a Part, or 0) that is of that
+ * kind: whom to wait for; InvalidTransactionId if there is none. */
+typedef enum PartKind
+{
+	PART_ANY,
+	PART_DROPPING,
+	PART_EXCLUSIVE,
+	PART_GRANTING
+} PartKind;
+extern TransactionId strm_part_other(SharedStream *ss, EngHandle own, PartKind kind);
+
 /* Whom to wait for on account of this part: its holder, or once it is
  * numbered the transaction at the head of the queue. */
 extern TransactionId strm_part_waitfor(SharedStream *ss, Part *part);

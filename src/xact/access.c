@@ -325,24 +325,6 @@ strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Targ
 	}
 }
 
-TransactionId
-strm_dropper(SharedStream *ss, EngHandle own)
-{
-	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
-		if (h != own && STRM_PTR(Part, h)->dropping)
-			return strm_part_waitfor(ss, STRM_PTR(Part, h));
-	return InvalidTransactionId;
-}
-
-TransactionId
-strm_excluder(SharedStream *ss, EngHandle own)
-{
-	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
-		if (h != own && STRM_PTR(Part, h)->exclusive)
-			return strm_part_waitfor(ss, STRM_PTR(Part, h));
-	return InvalidTransactionId;
-}
-
 bool
 strm_op_lock(Target *t, Pend *p, Snapshot snap)
 {
@@ -360,7 +342,7 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 			return false;
 		}
 		broken = p->ss->broken;
-		xid = strm_excluder(p->ss, p->part);
+		xid = strm_part_other(p->ss, p->part, PART_EXCLUSIVE);
 		if (!broken && xid == InvalidTransactionId)
 		{
 			if (pend_part(p) != 0)

@@ -16,15 +16,6 @@
 
 #include "xact/xact.h"
 
-TransactionId
-strm_other_part(SharedStream *ss, EngHandle own)
-{
-	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
-		if (h != own)
-			return strm_part_waitfor(ss, STRM_PTR(Part, h));
-	return InvalidTransactionId;
-}
-
 /* Somebody else is dropping the stream found: whom to wait for. */
 static TransactionId
 being_dropped(Target *t)
@@ -33,7 +24,7 @@ being_dropped(Target *t)
 
 	if (strm_lock(t->ss, t->id, LW_SHARED))
 	{
-		xid = strm_dropper(t->ss, t->pend ? t->pend->part : 0);
+		xid = strm_part_other(t->ss, t->pend ? t->pend->part : 0, PART_DROPPING);
 		strm_unlock(t->ss);
 	}
 	return xid;
@@ -75,7 +66,7 @@ strm_make(Db *db, const char *name, uint32 len)
 			strm_unlock(p->ss);
 			return false;
 		}
-		xid = strm_other_part(p->ss, p->part);
+		xid = strm_part_other(p->ss, p->part, PART_ANY);
 		if (TransactionIdIsValid(xid))
 			pend_let_go(p);
 		strm_unlock(p->ss);
@@ -105,7 +96,7 @@ strm_drop(Db *db, const char *name, uint32 len)
 		(void) pend_prepare(p, 0);
 		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
 			continue;
-		xid = strm_other_part(p->ss, p->part);
+		xid = strm_part_other(p->ss, p->part, PART_ANY);
 		if (xid == InvalidTransactionId)
 			STRM_PTR(Part, p->part)->dropping = STRM_PTR(Part, p->part)->exclusive = true;
 		else

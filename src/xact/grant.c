@@ -98,16 +98,6 @@ pend_needs(const Pend *p)
 
 /* --- changing --- */
 
-/* Somebody else changes the rights: whom to wait for.  Lock held. */
-static TransactionId
-other_granter(SharedStream *ss, EngHandle own)
-{
-	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
-		if (h != own && STRM_PTR(Part, h)->granting)
-			return strm_part_waitfor(ss, STRM_PTR(Part, h));
-	return InvalidTransactionId;
-}
-
 void
 strm_regrant(Db *db, const char *name, uint32 len, GrantKind kind, Oid role, uint32 mask)
 {
@@ -125,7 +115,7 @@ strm_regrant(Db *db, const char *name, uint32 len, GrantKind kind, Oid role, uin
 		(void) pend_prepare_grant(p);
 		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
 			continue;
-		xid = other_granter(p->ss, p->part);
+		xid = strm_part_other(p->ss, p->part, PART_GRANTING);
 		/* is the caller still the owner? */
 		same = p->checked_version == pg_atomic_read_u32(&p->ss->rights_version);
 		if (TransactionIdIsValid(xid) || !same)

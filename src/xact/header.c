@@ -40,7 +40,7 @@ lock_alone(Db *db, const char *name, uint32 len, Target *t)
 		pend_refresh(p);
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
 			continue;
-		xid = strm_other_part(p->ss, p->part);
+		xid = strm_part_other(p->ss, p->part, PART_ANY);
 		if (!TransactionIdIsValid(xid))
 			return p;
 		pend_let_go(p);

@@ -315,14 +315,6 @@ typedef struct TrimSpec
 extern bool strm_add(Target *t, const StreamPos *pos, const uint8 *fields, const IdmpKey *pair,
 					 bool make, StreamId *id, bool *repeated);
 
-/* Somebody else's transaction drops the stream, or has it to itself for
- * another reason: whom to wait for.  Lock held. */
-extern TransactionId strm_dropper(SharedStream *ss, EngHandle own);
-extern TransactionId strm_excluder(SharedStream *ss, EngHandle own);
-
-/* Somebody else with a part in the stream: whom to wait for.  Lock held. */
-extern TransactionId strm_other_part(SharedStream *ss, EngHandle own);
-
 /* Lock the stream for an operation, its Part registered: waits for who has it
  * to himself.  snap as in strm_look.  False: it is gone, find it again. */
 extern bool strm_op_lock(Target *t, Pend *p, Snapshot snap);
