@@ -166,6 +166,9 @@ class Worker(threading.Thread):
 class Writer(Worker):
     """A transaction: operations with savepoints, then an end."""
 
+    repeatable = 0.15           # share of transactions with one snapshot
+    single = 0.2                # and of those that are one statement
+
     def setup(self):
         self.sync = self.r.random() < 0.7
         if not self.sync:
@@ -177,12 +180,12 @@ class Writer(Worker):
         r = self.r
         self.done = []          # what this transaction has done so far
         marks = []
-        if r.random() < 0.2:    # a transaction of one statement
+        if r.random() < self.single:    # a transaction of one statement
             self.operation()
             self.committed()
             self.nap()
             return
-        self.sql("BEGIN" + (" ISOLATION LEVEL REPEATABLE READ" if r.random() < 0.15 else ""))
+        self.sql("BEGIN" + (" ISOLATION LEVEL REPEATABLE READ" if r.random() < self.repeatable else ""))
         for _ in range(r.choice([1, 1, 2, 3, 8])):
             k = r.random()
             if k < 0.2:
@@ -282,7 +285,15 @@ class Deleter(Writer):
 
 
 class Namer(Writer):
-    """Makes and drops streams; their table follows."""
+    """Makes and drops streams; their table follows.
+
+    A drop takes all entries with it, as DROP TABLE does with rows; an old
+    snapshot would not show the DELETE those that were committed since, nor may
+    anybody come between the two statements, or the DELETE find what others
+    add to a stream that was not there to be dropped."""
+
+    repeatable = 0
+    single = 0
 
     def operation(self):
         r = self.r
@@ -295,8 +306,8 @@ class Namer(Writer):
         elif k < 0.8:
             self.sql("SELECT stream.xcreate(%s, true)", (key,))
         else:
-            self.sql("SELECT stream.xdrop(%s)", (key,))
-            self.sql("DELETE FROM mc_name WHERE key = %s", (key,))
+            if self.one("SELECT stream.xdrop(%s)", (key,))[0]:
+                self.sql("DELETE FROM mc_name WHERE key = %s", (key,))
 
     allowed = Writer.allowed + ("42704",)
 
