@@ -97,3 +97,9 @@ SELECT fields('a', NULL);
 SELECT fields(NULL, 'a');
 SELECT fields('a', 'b', 'c');
 SELECT fields(VARIADIC NULL::text[]);
+
+-- Read anew for each row, with a condition that changes: what the statement adds meanwhile is not seen.
+SELECT count(xadd('again', fields('n', n))) FROM generate_series(1, 10) n;
+SELECT a, (SELECT count(*) FROM xrange('again') r WHERE r.id > (a || '-0')::streamid), xadd('again', '{"n":"more"}') IS NOT NULL AS added
+FROM generate_series(1, 3) a;
+SELECT xlen('again'), xdrop('again');

@@ -26,6 +26,7 @@
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -45,6 +46,7 @@ typedef struct RangeScan
 {
 	CustomScanState css;
 	FuncExpr   *call;
+	Bitmapset  *params;			/* that its arguments depend on */
 	bool		wants_fields;
 	List	   *args;			/* of ExprState */
 	FmgrInfo	function;
@@ -181,6 +183,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 
 	s->call = linitial_node(FuncExpr, plan->custom_exprs);
+	s->params = pull_paramids((Expr *) s->call);
 	s->wants_fields = boolVal(linitial(plan->custom_private));
 	if (ProcedureAclCheck(s->call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(s->call->funcid));
@@ -345,7 +348,8 @@ scan_again(CustomScanState *node)
 {
 	RangeScan  *s = (RangeScan *) node;
 
-	if (node->ss.ps.chgParam != NULL)
+	/* a parameter of the conditions alone does not change what is read */
+	if (bms_overlap(node->ss.ps.chgParam, s->params))
 		scan_reset(s);
 	else if (s->how == SCAN_STORED)
 		tuplestore_rescan(s->stored);
