@@ -359,11 +359,3 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 		CHECK_FOR_INTERRUPTS();
 	}
 }
-
-void
-strm_raise_gone(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("the stream was dropped meanwhile")));
-}

@@ -187,7 +187,6 @@ extern bool strm_open_write(Db *db, const char *name, uint32 len, uint32 need, T
 extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Target *t);
 
 extern void strm_raise_missing(const char *name, uint32 len) pg_attribute_noreturn();
-extern void strm_raise_gone(void) pg_attribute_noreturn();
 extern void strm_check_broken(SharedStream *ss);
 
 /* --- pend.c: the lists --- */
