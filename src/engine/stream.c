@@ -24,6 +24,7 @@
  * Locking: as said in stream.h.
  */
 #include "stream_int.h"
+#include "group.h"
 
 #include <assert.h>
 
@@ -179,6 +180,7 @@ free_block(void *arg, uint64_t value)
 void
 stream_destroy(Arena *a, Stream *s)
 {
+	groups_destroy(a, s);
 	rax_clear(a, &s->nodes, free_block, a);
 	idmp_clear(a, &s->idmp);
 	s->bytes = 0;
@@ -685,6 +687,7 @@ stream_add_chunk(Arena *a, Stream *s, StreamId first, const uint8_t *lp, EngHand
 	if (s->length == add.count || sid_cmp(first, s->first_id) < 0)
 		s->first_id = first;
 	s->version++;
+	groups_added(a, s, first, add.last, add.count);
 	return ENG_OK;
 }
 
@@ -746,18 +749,22 @@ find_first(const Arena *a, Stream *s)
 }
 
 bool
-stream_del(Arena *a, Stream *s, StreamId id)
+stream_del(Arena *a, Stream *s, StreamId id, int flags)
 {
+	bool		keep_records = (flags & STREAM_DEL_KEEPREF) != 0;
 	NodePos		pos;
 
 	if (!node_seek(a, s, RAX_LE, id, &pos) || sid_cmp(pos.n->last, id) < 0 ||
 		!node_delete(pos.n->lp, pos.master, id))
+	{
+		groups_deleted(a, s, id, false, keep_records);
 		return false;
+	}
 	pos.n->live--;
 	pos.n->dead++;
 	touch_node(s, pos.n);
 	s->length--;
-	if (sid_cmp(id, s->max_deleted_id) > 0)
+	if (!(flags & STREAM_DEL_TRIM) && sid_cmp(id, s->max_deleted_id) > 0)
 		s->max_deleted_id = id;
 	if (pos.n->live == 0)
 		drop_node(a, s, &pos);
@@ -766,15 +773,17 @@ stream_del(Arena *a, Stream *s, StreamId id)
 	if (sid_cmp(id, s->first_id) == 0)
 		find_first(a, s);
 	s->version++;
+	groups_deleted(a, s, id, true, keep_records);
 	return true;
 }
 
 uint64_t
-stream_trim(Arena *a, Stream *s, StreamId bound)
+stream_trim(Arena *a, Stream *s, StreamId bound, bool keep_records)
 {
 	uint64_t	removed = 0;
 	NodePos		pos;
 
+	groups_trimming(a, s, bound, keep_records);
 	while (node_seek(a, s, RAX_FIRST, STREAMID_MIN, &pos) && sid_cmp(pos.master, bound) < 0)
 	{
 		uint32_t	n = pos.n->live;

@@ -2,7 +2,7 @@
  * stream.h
  *	  A stream: nodes in a radix tree by the id of their first entry.
  *
- * The durable part of a stream without its groups.  Everything here is
+ * The durable part of a stream; its groups are in group.h.  Everything here is
  * reached under the stream's lock (src/store): exclusive for the functions
  * that change something, shared for the others.
  *
@@ -54,6 +54,7 @@ typedef struct Stream
 	uint32_t	node_max_bytes;
 	uint32_t	node_max_entries;
 	Idmp		idmp;			/* a block of its own; see idmp.h */
+	Rax			groups;			/* key: name; value: StreamGroup; see group.h */
 	/* derived */
 	Rax			nodes;			/* key: id of the node's first entry; value: StreamNode */
 	uint64_t	bytes;			/* of all node listpacks */
@@ -73,7 +74,7 @@ typedef struct StreamHeader
 
 /* 0 as a limit means the greatest possible. */
 extern void stream_init(Stream *s, uint32_t node_max_bytes, uint32_t node_max_entries);
-extern void stream_destroy(Arena *a, Stream *s);	/* frees all nodes and pairs */
+extern void stream_destroy(Arena *a, Stream *s);	/* frees all nodes, pairs and groups */
 
 extern void stream_get_header(const Stream *s, StreamHeader *h);
 
@@ -130,12 +131,18 @@ extern void stream_charge_more(ArenaCharge *c, const Stream *s);
 extern EngStatus stream_add_chunk(Arena *a, Stream *s, StreamId first, const uint8_t *lp,
 								  EngHandle prepared, ArenaUse use);
 
-/* Delete one entry: false if it is not there (then nothing changes). */
-extern bool stream_del(Arena *a, Stream *s, StreamId id);
+/*
+ * Delete one entry: false if it is not there.  Pending records of it go with
+ * it, and also if it is not there any more, unless they are to be kept.
+ */
+#define STREAM_DEL_KEEPREF	1	/* keep pending records */
+#define STREAM_DEL_TRIM		2	/* part of a trim: leaves max_deleted_id alone */
+extern bool stream_del(Arena *a, Stream *s, StreamId id, int flags);
 
 /* Delete every entry with an id below `bound`; returns how many.  Leaves
- * max_deleted_id alone. */
-extern uint64_t stream_trim(Arena *a, Stream *s, StreamId bound);
+ * max_deleted_id alone.  Pending records with such ids go, unless they are to
+ * be kept. */
+extern uint64_t stream_trim(Arena *a, Stream *s, StreamId bound, bool keep_records);
 
 /* --- reading --- */
 

@@ -10,6 +10,7 @@
  * Locking: as said in stream.h; nothing here changes anything.
  */
 #include "stream_int.h"
+#include "group.h"
 
 /* The first node whose last id, dead or alive, is not below id. */
 static bool
@@ -270,5 +271,6 @@ stream_check(const Arena *a, const Stream *s)
 		return "an entry is above the stream's last id";
 	if (sid_cmp(s->max_deleted_id, s->last_id) > 0)
 		return "the greatest deleted id is above the stream's last id";
-	return idmp_check(a, &s->idmp);
+	problem = idmp_check(a, &s->idmp);
+	return problem != NULL ? problem : groups_check(a, s);
 }

@@ -71,8 +71,10 @@ typedef struct StreamSet
 	uint32		nchunks;
 	uint32		ndels;
 	StreamId	trim_to;
+	StreamId	trim_keep;
 	uint32		npairs;
 	uint32		nheaders;
+	uint32		ngops;
 } StreamSet;
 
 typedef struct ChunkHead
@@ -87,7 +89,7 @@ typedef struct ChunkHead
 extern void payload_put_head(PayloadSink *sink, uint32 nstreams);
 extern void payload_put_set(PayloadSink *sink, const StreamSet *set);
 extern void payload_put_chunk(PayloadSink *sink, const ChunkHead *head, const uint8 *lp);
-extern void payload_put_id(PayloadSink *sink, StreamId id);
+extern void payload_put_del(PayloadSink *sink, const SetDel *del);
 extern void payload_put_pair(PayloadSink *sink, const SetPair *pair);
 extern void payload_put_header(PayloadSink *sink, const SetHeader *header);
 
@@ -101,9 +103,10 @@ typedef struct PayloadReader
 extern bool payload_get_head(PayloadReader *r, uint32 *nstreams);
 extern bool payload_get_set(PayloadReader *r, StreamSet *set);
 extern bool payload_get_chunk(PayloadReader *r, ChunkHead *head, const uint8 **lp);
-extern bool payload_get_id(PayloadReader *r, StreamId *id);
+extern bool payload_get_del(PayloadReader *r, SetDel *del);
 extern bool payload_get_pair(PayloadReader *r, SetPair *pair);
 extern bool payload_get_header(PayloadReader *r, SetHeader *header);
+extern bool payload_get_gop(PayloadReader *r, Gop *op);
 
 /* --- write.c --- */
 

@@ -343,9 +343,10 @@ typedef struct ReadySet
 	StreamSet	set;
 	StreamId   *first;
 	const uint8 **lp;
-	StreamId   *dels;
+	SetDel	   *dels;
 	SetPair    *pairs;
 	SetHeader  *headers;
+	Gop		   *gops;
 } ReadySet;
 
 static void
@@ -355,14 +356,15 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 
 	if (!payload_get_set(r, &ready->set) ||
 		ready->set.nchunks > (Size) (r->end - r->p) || ready->set.ndels > (Size) (r->end - r->p) ||
-		ready->set.npairs > (Size) (r->end - r->p) || ready->set.nheaders > (Size) (r->end - r->p))
+		ready->set.npairs > (Size) (r->end - r->p) || ready->set.nheaders > (Size) (r->end - r->p) ||
+		ready->set.ngops > (Size) (r->end - r->p))
 		unsound("journal_0", &ref->tid, "a change set is malformed");
 	known = hash_search(ld->known, &ready->set.stream_id, HASH_FIND, NULL);
 	ready->ss = known ? known->ss : NULL;
 	ld->max_stream_id = Max(ld->max_stream_id, ready->set.stream_id);
 	ready->first = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.nchunks) * sizeof(StreamId));
 	ready->lp = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.nchunks) * sizeof(uint8 *));
-	ready->dels = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.ndels) * sizeof(StreamId));
+	ready->dels = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.ndels) * sizeof(SetDel));
 	for (uint32 i = 0; i < ready->set.nchunks; i++)
 	{
 		ChunkHead	head;
@@ -372,7 +374,7 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 		ready->first[i] = head.first;
 	}
 	for (uint32 i = 0; i < ready->set.ndels; i++)
-		if (!payload_get_id(r, &ready->dels[i]))
+		if (!payload_get_del(r, &ready->dels[i]))
 			unsound("journal_0", &ref->tid, "a deletion is malformed");
 	ready->pairs = MemoryContextAllocHuge(ld->scratch, Max(1, ready->set.npairs) * sizeof(SetPair));
 	for (uint32 i = 0; i < ready->set.npairs; i++)
@@ -384,10 +386,15 @@ ready_set(Loader *ld, PayloadReader *r, RowRef *ref, ReadySet *ready)
 		SetHeader  *h = &ready->headers[i];
 
 		if (!payload_get_header(r, h) || h->chunks > ready->set.nchunks ||
-			h->dels > ready->set.ndels || h->pairs > ready->set.npairs ||
-			(i > 0 && (h->chunks < h[-1].chunks || h->dels < h[-1].dels || h->pairs < h[-1].pairs)))
+			h->dels > ready->set.ndels || h->pairs > ready->set.npairs || h->gops > ready->set.ngops ||
+			(i > 0 && (h->chunks < h[-1].chunks || h->dels < h[-1].dels || h->pairs < h[-1].pairs ||
+					   h->gops < h[-1].gops)))
 			unsound("journal_0", &ref->tid, "a header is malformed");
 	}
+	ready->gops = MemoryContextAllocHuge(ld->scratch, (ready->set.ngops + (Size) 1) * sizeof(Gop));
+	for (uint32 i = 0; i < ready->set.ngops; i++)
+		if (!payload_get_gop(r, &ready->gops[i]))
+			unsound("journal_0", &ref->tid, "an operation on a group is malformed");
 }
 
 static EngStatus
@@ -423,8 +430,16 @@ apply_ops(ReadySet *ready, const SetHeader *from, const SetHeader *to)
 		st = stream_add_pair(&StrmArena, s, &ready->pairs[i].key, ready->pairs[i].id, ARENA_SHRINK);
 	if (st == ENG_NOMEM)
 		return st;
+	for (uint32 i = from->gops; i < to->gops; i++)
+	{
+		st = strm_gop_apply(ready->ss, &ready->gops[i], ARENA_SHRINK);
+		if (st == ENG_OK)
+			ready->ss->broken = true;	/* as after a header */
+		else
+			return st == ENG_NOMEM ? ENG_NOMEM : ENG_CORRUPT;
+	}
 	for (uint32 i = from->dels; i < to->dels; i++)
-		(void) stream_del(&StrmArena, s, ready->dels[i]);
+		(void) stream_del(&StrmArena, s, ready->dels[i].id, ready->dels[i].flags);
 	return ENG_OK;
 }
 
@@ -441,7 +456,10 @@ apply_set(ReadySet *ready, uint64 number)
 	{
 		bool		broken = ss->broken;
 		SetHeader	done = {0};
-		SetHeader	all = {.chunks = ready->set.nchunks, .dels = ready->set.ndels, .pairs = ready->set.npairs};
+		SetHeader	all = {
+			.chunks = ready->set.nchunks, .dels = ready->set.ndels, .pairs = ready->set.npairs,
+			.gops = ready->set.ngops
+		};
 
 		for (uint32 i = 0; i < ready->set.nheaders && st == ENG_OK; i++)
 		{
@@ -458,7 +476,9 @@ apply_set(ReadySet *ready, uint64 number)
 		if (st == ENG_OK)
 		{
 			if (!sid_is_zero(ready->set.trim_to))
-				(void) stream_trim(&StrmArena, &ss->stream, ready->set.trim_to);
+				(void) stream_trim(&StrmArena, &ss->stream, ready->set.trim_to, false);
+			if (!sid_is_zero(ready->set.trim_keep))
+				(void) stream_trim(&StrmArena, &ss->stream, ready->set.trim_keep, true);
 			ss->broken = broken;
 			ss->stream.applied = number;
 			ss->last_reserved = ss->stream.last_id;

@@ -10,6 +10,7 @@
 #include "utils/numeric.h"
 
 #include "sqlfn/sqlfn.h"
+#include "xact/group.h"
 
 /*
  * xcreate(key, if_not_exists): an empty stream.  False if it was there and
@@ -208,8 +209,7 @@ first_id(Target *t)
 }
 
 /*
- * xinfo_stream(key): XINFO STREAM, without what belongs to groups.  42704 if
- * the stream is missing.
+ * xinfo_stream(key): XINFO STREAM.  42704 if the stream is missing.
  */
 PG_FUNCTION_INFO_V1(stream_xinfo_stream);
 Datum
@@ -220,6 +220,7 @@ stream_xinfo_stream(PG_FUNCTION_ARGS)
 	JsonbParseState *state = NULL;
 	Target		t;
 	View		v;
+	GroupView  *groups;
 
 	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
 		strm_raise_missing(key.name, key.len);
@@ -237,7 +238,7 @@ stream_xinfo_stream(PG_FUNCTION_ARGS)
 	push_number(&state, "iids-tracked", v.iids);
 	push_number(&state, "iids-added", v.iids_added);
 	push_number(&state, "iids-duplicates", v.iids_duplicates);
-	push_number(&state, "groups", 0);
+	push_number(&state, "groups", (uint64) strm_groups_view(&t, &groups));
 	push_number(&state, "node-max-bytes", v.node_max_bytes);
 	push_number(&state, "node-max-entries", v.node_max_entries);
 	push_entry(&state, "first-entry", &t, STREAMID_MAX, false);

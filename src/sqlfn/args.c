@@ -42,10 +42,35 @@ arg_key(FunctionCallInfo fcinfo, int n)
 	return key_from_text(PG_GETARG_TEXT_PP(n));
 }
 
+NameArg
+arg_name(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	text	   *t;
+	NameArg		a;
+
+	arg_not_null(fcinfo, n, name);
+	t = PG_GETARG_TEXT_PP(n);
+	a = (NameArg) {VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
+	if (a.len > GROUP_NAME_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("name of a consumer group or consumer is too long"),
+				 errdetail("Argument \"%s\" has %u bytes, the most are %d.", name, a.len, GROUP_NAME_MAX)));
+	return a;
+}
+
 int64
 arg_int64(FunctionCallInfo fcinfo, int n, int64 null_value)
 {
 	return PG_ARGISNULL(n) ? null_value : PG_GETARG_INT64(n);
+}
+
+int64
+arg_count(FunctionCallInfo fcinfo, int n, int64 null_value)
+{
+	int64		count = arg_int64(fcinfo, n, null_value);
+
+	return count <= 0 ? PG_INT64_MAX : count;
 }
 
 bool
@@ -63,21 +88,22 @@ bad_option(const char *message, const char *hint)
 			 hint ? errhint("%s", hint) : 0));
 }
 
-/* Without groups no entry is referenced, so that the three mean the same. */
-static void
-check_refs(FunctionCallInfo fcinfo, int n)
+Refs
+arg_refs(FunctionCallInfo fcinfo, int n)
 {
-	static const char *const known[] = {"DELREF", "KEEPREF", "ACKED"};
+	static const char *const known[] = {
+		[REFS_DELETE] = "DELREF", [REFS_KEEP] = "KEEPREF", [REFS_ACKED] = "ACKED"
+	};
 	text	   *refs;
 	size_t		len;
 
 	if (PG_ARGISNULL(n))
-		return;
+		return REFS_DELETE;
 	refs = PG_GETARG_TEXT_PP(n);
 	len = VARSIZE_ANY_EXHDR(refs);
 	for (int i = 0; i < lengthof(known); i++)
 		if (len == strlen(known[i]) && pg_strncasecmp(VARDATA_ANY(refs), known[i], len) == 0)
-			return;
+			return (Refs) i;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("refs \"%s\" is unknown", text_to_cstring(refs)),
@@ -94,7 +120,7 @@ arg_trim(FunctionCallInfo fcinfo, int n, int limit_arg, int refs_arg, TrimSpec *
 	spec->by_len = !PG_ARGISNULL(n);
 	spec->by_id = !PG_ARGISNULL(n + 1);
 	spec->approx = arg_bool(fcinfo, n + 2, false);
-	check_refs(fcinfo, refs_arg);
+	spec->refs = arg_refs(fcinfo, refs_arg);
 
 	if (spec->by_len && spec->by_id)
 		bad_option("maxlen and minid cannot be used together", NULL);
@@ -136,6 +162,32 @@ arg_duration(FunctionCallInfo fcinfo, int n, const char *name)
 				 errmsg("%s must not be negative", name)));
 	/* never down to 0, which means no end */
 	return ms > 1e15 ? (int64) 1e15 : (int64) ceil(ms);
+}
+
+Datum
+interval_from_ms(uint64 ms)
+{
+	Interval   *span = palloc0(sizeof(Interval));
+
+	span->time = (int64) Min(ms, (uint64) PG_INT64_MAX / 1000) * 1000;
+	return IntervalPGetDatum(span);
+}
+
+IdsArg
+arg_ids(FunctionCallInfo fcinfo, int n, bool variadic)
+{
+	StreamIds  *list;
+	IdsArg		a = {0};
+
+	if (PG_ARGISNULL(n))
+		return a;
+	list = variadic ? streamids_flatten(PG_GETARG_DATUM(n)) : PG_GETARG_STREAMIDS(n);
+	a.given = list->ids;
+	a.ngiven = list->count;
+	a.ids = palloc_extended(Max(1, a.ngiven) * sizeof(StreamId), MCXT_ALLOC_HUGE);
+	memcpy(a.ids, a.given, a.ngiven * sizeof(StreamId));
+	a.n = strm_sort_ids(a.ids, a.ngiven);
+	return a;
 }
 
 int

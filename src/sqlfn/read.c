@@ -174,7 +174,7 @@ enlist_all(Cursor *cursors, int n)
 }
 
 /* Sleep until woken or the time has come; false if it has.  deadline 0: none. */
-static bool
+bool
 sleep_until(TimestampTz deadline)
 {
 	static uint32 wait_event = 0;
@@ -197,7 +197,7 @@ sleep_until(TimestampTz deadline)
 	return true;
 }
 
-static TimestampTz
+TimestampTz
 deadline_after(int64 ms)
 {
 	return ms > 0 ? GetCurrentTimestamp() + ms * 1000 : 0;
@@ -230,7 +230,7 @@ read_blocking(ReadCall *call, RowSink *sink, int64 block)
 	strm_wait_leave();
 }
 
-static void
+void
 refuse_block(void)
 {
 	if (IsolationUsesXactSnapshot())
@@ -242,15 +242,6 @@ refuse_block(void)
 				 errhint("Use READ COMMITTED, or CALL stream.xwait outside a transaction block.")));
 }
 
-/* COUNT as XREAD takes it: nothing or not positive means all. */
-static int64
-arg_count(FunctionCallInfo fcinfo, int n)
-{
-	int64		count = arg_int64(fcinfo, n, 0);
-
-	return count <= 0 ? PG_INT64_MAX : count;
-}
-
 /*
  * xread(key, after, count, block): XREAD of one stream.
  */
@@ -260,7 +251,7 @@ stream_xread(PG_FUNCTION_ARGS)
 {
 	Db		   *db = strm_use("xread()", false);
 	Cursor		c = {.key = arg_key(fcinfo, 0), .key_datum = PG_GETARG_DATUM(0)};
-	ReadCall	call = {db, &c, 1, arg_count(fcinfo, 2), PG_INT64_MAX};
+	ReadCall	call = {db, &c, 1, arg_count(fcinfo, 2, 0), PG_INT64_MAX};
 	int64		block = arg_duration(fcinfo, 3, "block");
 	RowSink		sink;
 
@@ -284,7 +275,7 @@ stream_xread_many(PG_FUNCTION_ARGS)
 {
 	Db		   *db = strm_use("xread_many()", false);
 	int64		block = arg_duration(fcinfo, 3, "block");
-	ReadCall	call = {db, NULL, 0, arg_count(fcinfo, 2), arg_int64(fcinfo, 4, PG_INT64_MAX)};
+	ReadCall	call = {db, NULL, 0, arg_count(fcinfo, 2, 0), arg_int64(fcinfo, 4, PG_INT64_MAX)};
 	RowSink		sink;
 	Datum	   *keys;
 	Datum	   *after;

@@ -17,15 +17,12 @@ stream_xdel(PG_FUNCTION_ARGS)
 {
 	Db		   *db = strm_use("xdel()", true);
 	KeyArg		key = arg_key(fcinfo, 0);
-	StreamIds  *ids;
+	IdsArg		a = arg_ids(fcinfo, 1, true);
 	Target		t;
 
-	if (PG_ARGISNULL(1))
+	if (a.n == 0 || !strm_open_write(db, key.name, key.len, PRIV_DELETE, &t))
 		PG_RETURN_INT64(0);
-	ids = streamids_flatten(PG_GETARG_DATUM(1));
-	if (!strm_open_write(db, key.name, key.len, PRIV_DELETE, &t))
-		PG_RETURN_INT64(0);
-	PG_RETURN_INT64((int64) strm_delete(&t, ids->ids, ids->count));
+	PG_RETURN_INT64((int64) strm_delete(&t, a.ids, a.n, REFS_DELETE, NULL));
 }
 
 /*

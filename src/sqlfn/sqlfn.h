@@ -36,12 +36,38 @@ extern void arg_not_null(FunctionCallInfo fcinfo, int n, const char *name);
 extern int64 arg_int64(FunctionCallInfo fcinfo, int n, int64 null_value);
 extern bool arg_bool(FunctionCallInfo fcinfo, int n, bool null_value);
 
+/* The name of a group or a consumer: not NULL (22004, naming the argument),
+ * not longer than GROUP_NAME_MAX (42622). */
+typedef KeyArg NameArg;
+extern NameArg arg_name(FunctionCallInfo fcinfo, int n, const char *name);
+
+/* What becomes of groups' records of an entry that goes; NULL is DELREF.
+ * 22023. */
+extern Refs arg_refs(FunctionCallInfo fcinfo, int n);
+
+/* COUNT as Redis' reads take it: not positive means all. */
+extern int64 arg_count(FunctionCallInfo fcinfo, int n, int64 null_value);
+
 /* maxlen, minid, approx from argument n on, trim_limit and refs where said;
  * false: no trim asked for.  22023 for what does not go together. */
 extern bool arg_trim(FunctionCallInfo fcinfo, int n, int limit, int refs, TrimSpec *spec);
 
 /* A duration in milliseconds; negative is refused (22023).  -1 for NULL. */
 extern int64 arg_duration(FunctionCallInfo fcinfo, int n, const char *name);
+
+/* Milliseconds as an interval. */
+extern Datum interval_from_ms(uint64 ms);
+
+/* Ids of an argument, streamids or (variadic) streamids[]; NULL is none. */
+typedef struct IdsArg
+{
+	const StreamId *given;		/* in the caller's order, with repetitions */
+	int			ngiven;
+	StreamId   *ids;			/* in order, each once */
+	int			n;
+} IdsArg;
+
+extern IdsArg arg_ids(FunctionCallInfo fcinfo, int n, bool variadic);
 
 /* The fields of one entry after another, each in the place of the one before.
  * All zero to begin with; grows in the current context. */
@@ -92,6 +118,15 @@ typedef struct RangeArgs
 extern Datum stream_xrange(PG_FUNCTION_ARGS);
 extern Datum stream_xrevrange(PG_FUNCTION_ARGS);
 extern void range_args(FunctionCallInfo fcinfo, RangeArgs *a);
+
+/* read.c: waiting.  block: milliseconds, 0 for ever. */
+extern void refuse_block(void);	/* 25001 where one snapshot serves all statements */
+extern TimestampTz deadline_after(int64 block);	/* 0: none */
+extern bool sleep_until(TimestampTz deadline);	/* false: it has come */
+
+/* views.c: the live streams for which the caller has the privileges `need`
+ * (PRIV_SELECT: or is a member of pg_monitor), by name; palloc'd. */
+extern int	streams_allowed(Db *db, uint32 need, KeyArg **keys);
 
 /* scan.c: ranges in FROM without a tuplestore */
 extern void strm_scan_init(void);	/* from _PG_init */

@@ -21,13 +21,14 @@
 /* The rights of the stream each_stream is at. */
 static Rights rights;
 
-/* Call fn, the lock held shared, for each live stream the caller may see. */
+/* For each live stream for which the caller has the privileges `need`, call
+ * visit, the lock held shared, then emit. */
 static void
-each_stream(Db *db, void (*visit) (SharedStream *ss, void *arg), void (*emit) (void *arg), void *arg)
+each_stream(Db *db, uint32 need, void (*visit) (SharedStream *ss, void *arg), void (*emit) (void *arg), void *arg)
 {
 	StreamRef  *refs;
 	int			n = strm_registry_list(db, &refs);
-	bool		monitor = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	bool		monitor = need == PRIV_SELECT && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 	Snapshot	snap = GetActiveSnapshot();
 
 	for (int i = 0; i < n; i++)
@@ -48,7 +49,7 @@ each_stream(Db *db, void (*visit) (SharedStream *ss, void *arg), void (*emit) (v
 			i--;				/* once more */
 			continue;
 		}
-		if (!live || !(monitor || strm_allowed(GetUserId(), &rights, PRIV_SELECT)))
+		if (!live || !(monitor || strm_allowed(GetUserId(), &rights, need)))
 			continue;
 		if (!strm_lock(ss, refs[i].id, LW_SHARED))
 			continue;
@@ -56,6 +57,50 @@ each_stream(Db *db, void (*visit) (SharedStream *ss, void *arg), void (*emit) (v
 		strm_unlock(ss);
 		emit(arg);
 	}
+}
+
+/* --- by name --- */
+
+typedef struct StreamKeys
+{
+	char		name[STREAM_NAME_MAX];
+	uint32		len;
+	KeyArg	   *keys;
+	int			n;
+	int			cap;
+} StreamKeys;
+
+static void
+keys_visit(SharedStream *ss, void *arg)
+{
+	StreamKeys *k = arg;
+
+	memcpy(k->name, STRM_PTR(char, ss->name), ss->name_len);
+	k->len = ss->name_len;
+}
+
+static void
+keys_emit(void *arg)
+{
+	StreamKeys *k = arg;
+
+	if (k->n == k->cap)
+	{
+		k->cap *= 2;
+		k->keys = repalloc_huge(k->keys, k->cap * sizeof(KeyArg));
+	}
+	k->keys[k->n++] = (KeyArg) {pnstrdup(k->name, k->len), k->len};
+}
+
+int
+streams_allowed(Db *db, uint32 need, KeyArg **keys)
+{
+	StreamKeys	k = {.cap = 16};
+
+	k.keys = palloc(k.cap * sizeof(KeyArg));
+	each_stream(db, need, keys_visit, keys_emit, &k);
+	*keys = k.keys;
+	return k.n;
 }
 
 static Datum
@@ -123,7 +168,7 @@ stream_streams_rows(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	each_stream(db, stream_visit, stream_emit, &row);
+	each_stream(db, PRIV_SELECT, stream_visit, stream_emit, &row);
 	return (Datum) 0;
 }
 
@@ -156,7 +201,7 @@ stream_grants_rows(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	each_stream(db, stream_visit, grants_emit, &row);
+	each_stream(db, PRIV_SELECT, stream_visit, grants_emit, &row);
 	return (Datum) 0;
 }
 
@@ -252,7 +297,7 @@ stream_activity_rows(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	rows.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rows.actors = palloc(rows.cap * sizeof(Actor));
-	each_stream(db, activity_visit, activity_emit, &rows);
+	each_stream(db, PRIV_SELECT, activity_visit, activity_emit, &rows);
 	return (Datum) 0;
 }
 

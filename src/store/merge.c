@@ -55,6 +55,7 @@ apply_adds(SharedStream *ss, ChangeSet *cs, TransactionId xid, uint32 from, uint
 			c->prepared = 0;
 		else
 			ss->broken = true;
+		strm_shares_added(ss, c->first);
 		if (i > from && c->new_run)
 			strm_recent_note(ss, xid, run.lo, run.hi);
 		if (i == from || c->new_run)
@@ -65,20 +66,49 @@ apply_adds(SharedStream *ss, ChangeSet *cs, TransactionId xid, uint32 from, uint
 		strm_recent_note(ss, xid, run.lo, run.hi);
 }
 
+/* The next operation on a group; the bytes were written by gop_write. */
+static const uint8 *
+next_gop(Gop *op, const uint8 *p, const ChangeSet *cs)
+{
+	return p + gop_read(op, p, (const uint8 *) cs + cs->gops_offset + cs->gops_bytes - p);
+}
+
 /* The operations between two headers: `from` and `to` say how many of each
- * kind come before. */
+ * kind come before; *gop is where those on groups go on. */
 static void
-apply_ops(SharedStream *ss, ChangeSet *cs, TransactionId xid, const SetHeader *from, const SetHeader *to)
+apply_ops(SharedStream *ss, ChangeSet *cs, TransactionId xid, const SetHeader *from, const SetHeader *to,
+		  const uint8 **gop)
 {
 	SetPair    *pairs = changeset_pairs(cs);
-	StreamId   *dels = changeset_dels(cs);
+	SetDel	   *dels = changeset_dels(cs);
 
 	apply_adds(ss, cs, xid, from->chunks, to->chunks);
 	for (uint32 i = from->pairs; i < to->pairs; i++)
 		if (stream_add_pair(&StrmArena, &ss->stream, &pairs[i].key, pairs[i].id, ARENA_CHARGED) == ENG_NOMEM)
 			ss->broken = true;
+	for (uint32 i = from->gops; i < to->gops; i++)
+	{
+		Gop			op;
+
+		*gop = next_gop(&op, *gop, cs);
+		if (strm_gop_apply(ss, &op, ARENA_CHARGED) != ENG_OK)
+			ss->broken = true;
+	}
 	for (uint32 i = from->dels; i < to->dels; i++)
-		(void) stream_del(&StrmArena, &ss->stream, dels[i]);
+	{
+		(void) stream_del(&StrmArena, &ss->stream, dels[i].id, dels[i].flags);
+		strm_flight_forget(ss, dels[i].id, dels[i].id);
+	}
+}
+
+static void
+apply_trim(SharedStream *ss, StreamId bound, bool keep_records)
+{
+	if (sid_is_zero(bound))
+		return;
+	(void) stream_trim(&StrmArena, &ss->stream, bound, keep_records);
+	(void) sid_prev(&bound);
+	strm_flight_forget(ss, STREAMID_MIN, bound);
 }
 
 static void
@@ -86,7 +116,10 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 {
 	SetHeader  *headers = changeset_headers(cs);
 	SetHeader	done = {0};
-	SetHeader	all = {.chunks = cs->nchunks, .dels = cs->ndels, .pairs = cs->npairs};
+	SetHeader	all = {
+		.chunks = cs->nchunks, .dels = cs->ndels, .pairs = cs->npairs, .gops = cs->ngops
+	};
+	const uint8 *gop = changeset_gops(cs);
 
 	TEST_POINT("store-before-merge-apply");
 	if (cs->create)
@@ -102,13 +135,14 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 	}
 	for (uint32 i = 0; i < cs->nheaders; i++)
 	{
-		apply_ops(ss, cs, xid, &done, &headers[i]);
+		apply_ops(ss, cs, xid, &done, &headers[i], &gop);
 		stream_set_header(&StrmArena, &ss->stream, &headers[i].header);
+		strm_shares_reset(ss);
 		done = headers[i];
 	}
-	apply_ops(ss, cs, xid, &done, &all);
-	if (!sid_is_zero(cs->trim_to))
-		(void) stream_trim(&StrmArena, &ss->stream, cs->trim_to);
+	apply_ops(ss, cs, xid, &done, &all, &gop);
+	apply_trim(ss, cs->trim_to, false);
+	apply_trim(ss, cs->trim_keep, true);
 	ss->stream.applied = cs->number;
 	if (cs->drop)
 	{
@@ -120,19 +154,28 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 
 /* Take back what the set's transaction had registered in the stream. */
 static void
-release(SharedStream *ss, ChangeSet *cs)
+release(SharedStream *ss, ChangeSet *cs, bool merged)
 {
 	Part	   *part = STRM_PTR(Part, cs->part);
+	const uint8 *gop = changeset_gops(cs);
+
+	for (uint32 i = 0; i < cs->ngops; i++)
+	{
+		Gop			op;
+
+		gop = next_gop(&op, gop, cs);
+		strm_gop_end(ss, &op, cs->part, merged);
+	}
 
 	if (part->ndeleting > 0)
 	{
-		StreamId   *dels = changeset_dels(cs);
+		SetDel	   *dels = changeset_dels(cs);
 		uint8		key[16];
 		uint64		holder;
 
 		for (uint32 i = 0; i < cs->ndels; i++)
 		{
-			sid_to_key(dels[i], key);
+			sid_to_key(dels[i].id, key);
 			if (rax_find(&StrmArena, &ss->deleting, key, 16, &holder) && holder == cs->part)
 				(void) rax_remove(&StrmArena, &ss->deleting, key, 16, NULL);
 		}
@@ -200,7 +243,7 @@ strm_merge(SharedStream *ss)
 			apply(ss, cs, tx->xid);
 		else if (cs->create && TransactionIdEquals(ss->creator, tx->xid))
 			ss->creator = InvalidTransactionId;
-		release(ss, cs);
+		release(ss, cs, status == TX_COMMITTED);
 		strm_tx_unref(cs->tx);
 		strm_changeset_free(h);
 		/* only now: a look that finds the queue empty may trust the state */

@@ -1,6 +1,6 @@
 /*
  * part.c
- *	  Transactions' parts in a stream: reservations, deletions, trims.
+ *	  Transactions' parts in a stream: reservations, deletions, trims, groups.
  *
  * All functions need the stream's lock, exclusive where they change
  * something.  None waits, and only strm_part_new can lack memory.
@@ -40,6 +40,8 @@ strm_part_release(SharedStream *ss, EngHandle h)
 {
 	Part	   *p = STRM_PTR(Part, h);
 
+	while (p->uses != 0)
+		strm_use_set(ss, h, STRM_PTR(GroupShare, STRM_PTR(GroupUse, p->uses)->share), false, false);
 	if (p->prev != 0)
 		STRM_PTR(Part, p->prev)->next = p->next;
 	else
@@ -60,6 +62,7 @@ strm_part_settle(SharedStream *ss)
 		if (p->reserved > 0 && sid_cmp(p->max_id, ss->last_reserved) > 0)
 			ss->last_reserved = p->max_id;
 	}
+	strm_shares_settle(ss);
 	/* a stream nobody makes any more, or that is dropped and left by all */
 	if ((ss->state == SS_PROVISIONAL || ss->state == SS_DROPPED) &&
 		ss->parts == 0 && ss->waiters == 0 && pg_atomic_read_u32(&ss->q_len) == 0)

@@ -166,6 +166,8 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	ss->last_reserved = STREAMID_MIN;
 	memset(&ss->deleting, 0, sizeof(ss->deleting));
 	memset(&ss->pairs, 0, sizeof(ss->pairs));
+	ss->shares = 0;
+	ss->nloose = 0;
 	ss->duplicates = 0;
 	ss->creator = InvalidTransactionId;
 	ss->successor = 0;
@@ -372,6 +374,7 @@ strm_registry_release(SharedStream *ss)
 	strm_registry_pass_on(ss);
 	rax_clear(&StrmArena, &ss->deleting, NULL, NULL);
 	rax_clear(&StrmArena, &ss->pairs, NULL, NULL);
+	strm_shares_destroy(ss);
 	stream_destroy(&StrmArena, &ss->stream);
 	strm_rights_set(ss, InvalidOid, 0);
 	LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);

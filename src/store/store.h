@@ -37,6 +37,7 @@
 #include "storage/spin.h"
 #include "utils/snapshot.h"
 
+#include "engine/group.h"
 #include "engine/stream.h"
 
 #define STREAM_NAME_MAX		512 /* bytes of a stream's name */
@@ -140,7 +141,44 @@ typedef struct Part
 	StreamId	min_id;			/* reserved ids; min > max: none */
 	StreamId	max_id;
 	StreamId	trim_to;		/* trims all below; 0-0: does not */
+	EngHandle	uses;			/* GroupUse list: the groups it works with */
 } Part;
+
+/*
+ * Transient state of a group, found by its name: which entries and records
+ * running transactions have in flight, who administers the group, who waits.
+ * Protected by the stream's lock.
+ *
+ * What a transaction has in flight (being delivered, claimed, acknowledged)
+ * no other touches.  An entry that a rolled-back transaction had delivered
+ * keeps its number of attempts here until it is delivered for good.
+ *
+ * Hints: every entry above the group's cursor and up to new_from is in flight;
+ * no entry in a gap below gap_from is free to be delivered.
+ */
+typedef struct GroupShare
+{
+	EngHandle	next;			/* in SharedStream.shares */
+	EngHandle	self;			/* constant */
+	Rax			flight;			/* id -> who has it in flight, and attempts (share.c) */
+	uint64		nflight;		/* in flight */
+	uint64		ntaken;			/* of what the group had to deliver */
+	StreamId	new_from;
+	StreamId	gap_from;
+	uint32		nuses;			/* parts that work with the group */
+	EngHandle	waiters;		/* readers of the group waiting, in order of arrival */
+	EngHandle	waiters_last;
+	uint32		name_len;		/* constant, as the name */
+	char		name[FLEXIBLE_ARRAY_MEMBER];
+} GroupShare;
+
+/* A part's work with a group.  Protected by the stream's lock. */
+typedef struct GroupUse
+{
+	EngHandle	next;			/* in Part.uses */
+	EngHandle	share;
+	bool		admin;			/* changes the group itself: alone */
+} GroupUse;
 
 /* --- change sets --- */
 
@@ -162,14 +200,22 @@ typedef struct SetPair
 } SetPair;
 
 /* The header as set between a transaction's other operations: comes after so
- * many chunks, deletions and pairs of it. */
+ * many chunks, deletions, pairs and operations on groups of it. */
 typedef struct SetHeader
 {
 	uint32		chunks;
 	uint32		dels;
 	uint32		pairs;
+	uint32		gops;
 	StreamHeader header;
 } SetHeader;
+
+/* An entry deleted. */
+typedef struct SetDel
+{
+	StreamId	id;
+	uint32		flags;			/* STREAM_DEL_... of engine/stream.h */
+} SetDel;
 
 /* A change set: what one transaction does to one stream.  Constant once in
  * the queue, but for next. */
@@ -186,14 +232,18 @@ typedef struct ChangeSet
 	EngHandle	grants;			/* if regrant: StreamGrants, or 0 for none; the stream's once merged */
 	ArenaCharge charge;			/* memory set aside for the merge */
 	StreamId	trim_to;		/* 0-0: none */
+	StreamId	trim_keep;		/* likewise; pending records stay */
 	uint32		nchunks;
 	uint32		ndels;
 	uint32		npairs;
 	uint32		nheaders;
+	uint32		ngops;
 	uint32		chunks_offset;	/* of SetChunk[nchunks] */
-	uint32		dels_offset;	/* of StreamId[ndels] */
+	uint32		dels_offset;	/* of SetDel[ndels] */
 	uint32		pairs_offset;	/* of SetPair[npairs] */
 	uint32		headers_offset; /* of SetHeader[nheaders] */
+	uint32		gops_offset;	/* of the bytes of ngops operations on groups (engine/group.h) */
+	uint32		gops_bytes;
 } ChangeSet;
 
 static inline SetChunk *
@@ -202,10 +252,16 @@ changeset_chunks(ChangeSet *cs)
 	return (SetChunk *) ((char *) cs + cs->chunks_offset);
 }
 
-static inline StreamId *
+static inline SetDel *
 changeset_dels(ChangeSet *cs)
 {
-	return (StreamId *) ((char *) cs + cs->dels_offset);
+	return (SetDel *) ((char *) cs + cs->dels_offset);
+}
+
+static inline const uint8 *
+changeset_gops(ChangeSet *cs)
+{
+	return (const uint8 *) cs + cs->gops_offset;
 }
 
 static inline SetPair *
@@ -260,6 +316,8 @@ typedef struct SharedStream
 	EngHandle	successor;		/* stream that takes the name when this is dropped */
 	uint64		recent;			/* position + 1 in the ring of the newest add; 0: none */
 	uint64		recent_next_xid;	/* next xid when it was merged */
+	EngHandle	shares;			/* GroupShare list */
+	uint32		nloose;			/* of them without a group: to be freed when nobody needs them */
 	EngHandle	waiters;		/* first of the readers waiting, in order of arrival */
 	EngHandle	waiters_last;
 
@@ -416,6 +474,69 @@ extern TransactionId strm_part_other(SharedStream *ss, EngHandle own, PartKind k
 /* Whom to wait for on account of this part: its holder, or once it is
  * numbered the transaction at the head of the queue. */
 extern TransactionId strm_part_waitfor(SharedStream *ss, Part *part);
+
+/* share.c: transient state of groups.  As part.c: the stream's lock is held,
+ * exclusive where something changes; nothing fails but where it is said. */
+
+/* The share of the group of that name; made if `make` and it is not there
+ * (NULL then: no memory). */
+extern GroupShare *strm_share(SharedStream *ss, const char *name, uint32 len, bool make);
+
+/* Another transaction's part that works with the group (admin: that alone
+ * administers it), whom to wait for; InvalidTransactionId: there is none. */
+extern TransactionId strm_share_other(SharedStream *ss, const GroupShare *g, EngHandle own, bool admin);
+
+/* The part works with the group from now on, or no more.  False: no memory. */
+extern bool strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, bool admin);
+extern void strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool any, bool admin);
+
+/* Entries were merged, the first of them with that id; the ids begin anew. */
+extern void strm_shares_added(SharedStream *ss, StreamId first);
+extern void strm_shares_reset(SharedStream *ss);
+
+/* Free shares that nobody needs; of a stream that goes, all. */
+extern void strm_shares_settle(SharedStream *ss);
+extern void strm_shares_destroy(SharedStream *ss);
+
+typedef struct Flight
+{
+	EngHandle	part;			/* whose; 0: nobody's */
+	bool		taken;			/* of what the group had to deliver */
+	uint32		attempts;		/* deliveries that were rolled back */
+} Flight;
+
+/* False: nothing is known of that id (*f is all zero). */
+extern bool strm_flight_get(const GroupShare *g, StreamId id, Flight *f);
+
+/* The id is in flight with this part.  False: no memory. */
+extern bool strm_flight_begin(GroupShare *g, StreamId id, EngHandle part, bool taken);
+
+typedef enum FlightEnd
+{
+	FLIGHT_DONE,				/* what was to happen has */
+	FLIGHT_BACK,				/* has not; it was no delivery */
+	FLIGHT_FAILED				/* a delivery was rolled back */
+} FlightEnd;
+
+/* No more in flight; does nothing if it is not in flight with this part. */
+extern void strm_flight_end(GroupShare *g, StreamId id, EngHandle part, FlightEnd how);
+
+/* Entries lo..hi are gone: forget attempts at them, in all groups. */
+extern void strm_flight_forget(SharedStream *ss, StreamId lo, StreamId hi);
+
+/* The first id >= from of which at least so many deliveries were rolled back
+ * and that nobody has in flight. */
+extern bool strm_flight_failed(const GroupShare *g, StreamId from, uint64 attempts, StreamId *id,
+							   uint32 *found);
+
+/* Another part has this id in flight in some group: whom to wait for. */
+extern TransactionId strm_flight_other(SharedStream *ss, StreamId id, EngHandle own);
+
+/* End the flights of one operation. */
+extern void strm_gop_end(SharedStream *ss, const Gop *op, EngHandle part, bool done);
+
+/* Carry out an operation on a group, with what follows from it for its share. */
+extern EngStatus strm_gop_apply(SharedStream *ss, const Gop *op, ArenaUse use);
 
 /* recent.c: what was added recently, by whom */
 typedef struct IdRange

@@ -23,16 +23,19 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
 
 #include "journal/journal.h"
-#include "xact/xact.h"
+#include "xact/group.h"
 
 static bool sealed;
 static EngHandle tx_record;		/* of this transaction, while there is one */
 static bool numbered;			/* the sets are queued */
+static bool hurried;			/* this commit is asynchronous by our doing; what it was: */
+static int	usual_synchronous_commit;
 
 void
 strm_check_sealed(void)
@@ -123,6 +126,9 @@ is_removal_only(const Pend *p)
 	for (int i = 0; i < p->ngrants; i++)
 		if (p->grants[i].kind == GRANT_GIVE)
 			return false;
+	for (int i = 0; i < p->ngops; i++)
+		if (gop_takes_memory(&p->gops[i]))
+			return false;
 	return p->nchunks == 0 && !p->create;
 }
 
@@ -130,7 +136,8 @@ static Size
 set_size(const Pend *p)
 {
 	Size		size = MAXALIGN(sizeof(ChangeSet)) + p->nchunks * sizeof(SetChunk) +
-		p->ndels * sizeof(StreamId) + p->npairs * sizeof(SetPair) + p->nheaders * sizeof(SetHeader);
+		p->ndels * sizeof(SetDel) + p->npairs * sizeof(SetPair) + p->nheaders * sizeof(SetHeader) +
+		p->gop_used;
 
 	for (int i = 0; i < p->nchunks; i++)
 		if (!is_large(p, &p->chunks[i]))
@@ -195,7 +202,8 @@ build_set(Pend *p)
 	ArenaCharge charge;
 	EngHandle	h;
 	ChangeSet  *cs;
-	StreamId   *dels;
+	SetDel	   *dels;
+	uint32		offset;
 
 	if (size > PG_UINT32_MAX)
 		ereport(ERROR,
@@ -213,15 +221,17 @@ build_set(Pend *p)
 	cs->drop = p->dropped;
 	cs->regrant = p->rights != NULL;
 	cs->owner = cs->regrant ? p->rights->owner : InvalidOid;
-	cs->trim_to = p->trim_to;
+	cs->trim_to = p->trim_refs;
+	if (sid_cmp(p->trim_to, p->trim_refs) > 0)
+		cs->trim_keep = p->trim_to;
 	cs->chunks_offset = MAXALIGN(sizeof(ChangeSet));
 	cs->nchunks = p->nchunks;
 	cs->dels_offset = cs->chunks_offset + p->nchunks * sizeof(SetChunk);
 	cs->ndels = p->ndels;
 	dels = changeset_dels(cs);
 	for (int i = 0; i < p->ndels; i++)
-		dels[i] = p->dels[i].id;
-	cs->pairs_offset = cs->dels_offset + p->ndels * sizeof(StreamId);
+		dels[i] = (SetDel) {p->dels[i].id, p->dels[i].flags};
+	cs->pairs_offset = cs->dels_offset + p->ndels * sizeof(SetDel);
 	cs->npairs = p->npairs;
 	for (int i = 0; i < p->npairs; i++)
 		changeset_pairs(cs)[i] = p->pairs[i].pair;
@@ -230,7 +240,14 @@ build_set(Pend *p)
 	cs->nheaders = p->nheaders;
 	for (int i = 0; i < p->nheaders; i++)
 		changeset_headers(cs)[i] = p->headers[i].set;
-	fill_chunks(p, cs, cs->headers_offset + p->nheaders * sizeof(SetHeader));
+	offset = cs->headers_offset + p->nheaders * sizeof(SetHeader);
+	cs->ngops = p->ngops;
+	cs->gops_offset = offset;
+	cs->gops_bytes = p->gop_used;
+	if (p->ngops > 0)
+		memcpy((char *) cs + offset, p->gop_bytes, p->gop_used);
+	gops_charge(&cs->charge, p);
+	fill_chunks(p, cs, offset + p->gop_used);
 
 	charge = cs->charge;
 	if (!arena_charge(&StrmArena, &charge, use))
@@ -253,7 +270,11 @@ put_payload(PayloadSink *sink, int nsets)
 	payload_put_head(sink, nsets);
 	for (Pend *p = pend_first(); p != NULL; p = p->next)
 	{
-		StreamSet	set = {p->id, p->nchunks, p->ndels, p->trim_to, p->npairs, p->nheaders};
+		StreamSet	set = {
+			p->id, p->nchunks, p->ndels, p->trim_refs,
+			sid_cmp(p->trim_to, p->trim_refs) > 0 ? p->trim_to : STREAMID_MIN,
+			p->npairs, p->nheaders, p->ngops
+		};
 
 		if (p->changeset == 0)
 			continue;
@@ -265,11 +286,17 @@ put_payload(PayloadSink *sink, int nsets)
 			payload_put_chunk(sink, &head, p->chunks[i].lp);
 		}
 		for (int i = 0; i < p->ndels; i++)
-			payload_put_id(sink, p->dels[i].id);
+		{
+			SetDel		del = {p->dels[i].id, p->dels[i].flags};
+
+			payload_put_del(sink, &del);
+		}
 		for (int i = 0; i < p->npairs; i++)
 			payload_put_pair(sink, &p->pairs[i].pair);
 		for (int i = 0; i < p->nheaders; i++)
 			payload_put_header(sink, &p->headers[i].set);
+		if (p->ngops > 0)
+			sink->put(sink, p->gop_bytes, p->gop_used);
 	}
 }
 
@@ -393,6 +420,24 @@ settle_successors(void)
 	}
 }
 
+/*
+ * A transaction that has done nothing but first deliveries need not wait for
+ * the disk: should a crash forget it, its entries are delivered again.  (What
+ * later transactions do with them is behind it in the log.)
+ */
+static void
+hurry(void)
+{
+	if (XactLastRecEnd != 0 || synchronous_commit <= SYNCHRONOUS_COMMIT_OFF)
+		return;
+	for (Pend *p = pend_first(); p != NULL; p = p->next)
+		if (!pend_is_empty(p) && !pend_only_delivers(p))
+			return;
+	hurried = true;
+	usual_synchronous_commit = synchronous_commit;
+	synchronous_commit = SYNCHRONOUS_COMMIT_OFF;
+}
+
 static void
 pre_commit(void)
 {
@@ -422,6 +467,7 @@ pre_commit(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the extension was dropped in a transaction that had used its streams")));
+	hurry();
 	journal_begin(&writer, db);
 	put_payload(&writer.sink, nsets);
 	{
@@ -473,6 +519,9 @@ decide(TxStatus status)
 static void
 finish(bool committed)
 {
+	if (hurried)
+		synchronous_commit = usual_synchronous_commit;
+	hurried = false;
 	if (pend_first() == NULL && !sealed)
 		return;
 	if (!committed)

@@ -91,6 +91,8 @@ pend_needs(const Pend *p)
 		need |= PRIV_INSERT;
 	if (p->ndels > 0 || p->ntrims > 0)
 		need |= PRIV_DELETE;
+	if (p->ngops > 0)
+		need |= PRIV_UPDATE;
 	if (p->ngrants > 0 || p->nheaders > 0 || p->made || p->dropped)
 		need |= PRIV_OWNER;
 	return need;

@@ -16,7 +16,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "xact/xact.h"
+#include "xact/group.h"
 
 typedef struct Touch
 {
@@ -109,6 +109,12 @@ pend_get(SharedStream *ss, int64 id)
 	return p;
 }
 
+MemoryContext
+pend_context(void)
+{
+	return context;
+}
+
 void
 pend_unlink(Pend *p)
 {
@@ -138,35 +144,22 @@ pend_forget_all(void)
 
 /* --- adding operations --- */
 
-/* Room for `more` elements after the n that an array has. */
-#define GROW(array, n, cap, more) \
-	do { \
-		if ((n) + (more) > (cap)) \
-		{ \
-			int			newcap = Max((n) + (more), (cap) == 0 ? 4 : 2 * (cap)); \
-			\
-			(array) = (array) == NULL ? MemoryContextAllocHuge(context, newcap * sizeof(*(array))) \
-				: repalloc_huge((array), newcap * sizeof(*(array))); \
-			(cap) = newcap; \
-		} \
-	} while (0)
-
 TransactionId
 pend_prepare(Pend *p, int ndels)
 {
 	SubTransactionId sub = GetCurrentSubTransactionId();
 
 	strm_check_sealed();
-	GROW(p->chunks, p->nchunks, p->chunks_cap, 1);
+	PEND_GROW(p->chunks, p->nchunks, p->chunks_cap, 1);
 	if (ndels > 0)
 	{
-		GROW(p->dels, p->ndels, p->dels_cap, ndels);
-		GROW(p->gone, p->ngone, p->gone_cap, ndels);
+		PEND_GROW(p->dels, p->ndels, p->dels_cap, ndels);
+		PEND_GROW(p->gone, p->ngone, p->gone_cap, ndels);
 	}
-	GROW(p->trims, p->ntrims, p->trims_cap, 1);
+	PEND_GROW(p->trims, p->ntrims, p->trims_cap, 1);
 	if (p->touched != sub)
 	{
-		GROW(touches, ntouches, touches_cap, 1);
+		PEND_GROW(touches, ntouches, touches_cap, 1);
 		touches[ntouches++] = (Touch) {sub, p->touched, p};
 		p->touched = sub;
 	}
@@ -176,14 +169,14 @@ pend_prepare(Pend *p, int ndels)
 void
 pend_prepare_rare(Pend *p)
 {
-	GROW(p->pairs, p->npairs, p->pairs_cap, 1);
-	GROW(p->headers, p->nheaders, p->headers_cap, 1);
+	PEND_GROW(p->pairs, p->npairs, p->pairs_cap, 1);
+	PEND_GROW(p->headers, p->nheaders, p->headers_cap, 1);
 }
 
 TransactionId
 pend_prepare_grant(Pend *p)
 {
-	GROW(p->grants, p->ngrants, p->grants_cap, 1);
+	PEND_GROW(p->grants, p->ngrants, p->grants_cap, 1);
 	return pend_prepare(p, 0);
 }
 
@@ -271,11 +264,11 @@ pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
 }
 
 void
-pend_add_deletion(Pend *p, StreamId id, bool own)
+pend_add_deletion(Pend *p, StreamId id, bool own, uint32 flags)
 {
 	int			at = p->ngone;
 
-	p->dels[p->ndels++] = (Deletion) {id, own, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
+	p->dels[p->ndels++] = (Deletion) {id, own, flags, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
 	if (p->gone_stale)
 		return;
 	/* ids mostly come in rising order */
@@ -287,11 +280,13 @@ pend_add_deletion(Pend *p, StreamId id, bool own)
 }
 
 void
-pend_add_trim(Pend *p, StreamId to)
+pend_add_trim(Pend *p, StreamId to, bool keep)
 {
-	p->trims[p->ntrims++] = (Trim) {to, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
+	p->trims[p->ntrims++] = (Trim) {to, keep, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
 	if (sid_cmp(to, p->trim_to) > 0)
 		p->trim_to = to;
+	if (!keep && sid_cmp(to, p->trim_refs) > 0)
+		p->trim_refs = to;
 }
 
 void
@@ -306,7 +301,7 @@ void
 pend_add_header(Pend *p, const StreamHeader *header, bool forgets)
 {
 	p->headers[p->nheaders++] = (HeaderChange) {
-		{p->nchunks, p->ndels, p->npairs, *header}, forgets,
+		{p->nchunks, p->ndels, p->npairs, p->ngops, *header}, forgets,
 		GetCurrentSubTransactionId(), GetCurrentTransactionId()
 	};
 }
@@ -323,7 +318,7 @@ bool
 pend_is_empty(const Pend *p)
 {
 	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
-		p->nheaders == 0 && p->ngrants == 0 && !p->made && !p->dropped;
+		p->nheaders == 0 && p->ngrants == 0 && p->ngops == 0 && !p->made && !p->dropped;
 }
 
 /* --- what the lists amount to --- */
@@ -340,16 +335,22 @@ pend_refresh(Pend *p)
 	if (!p->gone_stale)
 		return;
 	p->ngone = 0;
-	GROW(p->gone, p->ngone, p->gone_cap, p->ndels);
+	PEND_GROW(p->gone, p->ngone, p->gone_cap, p->ndels);
 	for (int i = 0; i < p->ndels; i++)
 		p->gone[i] = p->dels[i].id;
 	p->ngone = p->ndels;
 	if (p->ngone > 1)
 		qsort(p->gone, p->ngone, sizeof(StreamId), id_cmp);
-	p->trim_to = STREAMID_MIN;
+	p->trim_to = p->trim_refs = STREAMID_MIN;
 	for (int i = 0; i < p->ntrims; i++)
-		if (sid_cmp(p->trims[i].to, p->trim_to) > 0)
-			p->trim_to = p->trims[i].to;
+	{
+		StreamId	to = p->trims[i].to;
+
+		if (sid_cmp(to, p->trim_to) > 0)
+			p->trim_to = to;
+		if (!p->trims[i].keep && sid_cmp(to, p->trim_refs) > 0)
+			p->trim_refs = to;
+	}
 	p->gone_stale = false;
 }
 
@@ -358,6 +359,18 @@ pend_is_gone(const Pend *p, StreamId id)
 {
 	return sid_cmp(id, p->trim_to) < 0 ||
 		(p->ngone > 0 && bsearch(&id, p->gone, p->ngone, sizeof(StreamId), id_cmp) != NULL);
+}
+
+bool
+pend_refs_gone(const Pend *p, StreamId id)
+{
+	if (sid_cmp(id, p->trim_refs) < 0)
+		return true;
+	if (p->ngone > 0 && bsearch(&id, p->gone, p->ngone, sizeof(StreamId), id_cmp) != NULL)
+		for (int i = 0; i < p->ndels; i++)
+			if (sid_cmp(p->dels[i].id, id) == 0 && (p->dels[i].flags & STREAM_DEL_KEEPREF) == 0)
+				return true;
+	return false;
 }
 
 bool
@@ -398,7 +411,7 @@ pend_header(const Pend *p, StreamHeader *h)
 	for (int i = newest ? newest->set.chunks : 0; i < p->nchunks; i++)
 		h->entries_added = Min(h->entries_added + p->chunks[i].entries, (uint64) PG_INT64_MAX);
 	for (int i = newest ? newest->set.dels : 0; i < p->ndels; i++)
-		if (sid_cmp(p->dels[i].id, h->max_deleted_id) > 0)
+		if ((p->dels[i].flags & STREAM_DEL_TRIM) == 0 && sid_cmp(p->dels[i].id, h->max_deleted_id) > 0)
 			h->max_deleted_id = p->dels[i].id;
 }
 
@@ -503,6 +516,8 @@ pend_sub_commit(SubTransactionId sub, SubTransactionId parent)
 			p->headers[k].sub = parent;
 		for (int k = p->ngrants - 1; k >= 0 && p->grants[k].sub == sub; k--)
 			p->grants[k].sub = parent;
+		for (int k = p->ngops - 1; k >= 0 && p->gops[k].sub == sub; k--)
+			p->gops[k].sub = parent;
 		if (p->made && p->made_sub == sub)
 			p->made_sub = parent;
 		if (p->dropped && p->dropped_sub == sub)
@@ -606,6 +621,8 @@ part_recompute(Pend *p)
 			part->holder = p->headers[p->nheaders - 1].xid;
 		if (p->ngrants > 0 && TransactionIdFollows(p->grants[p->ngrants - 1].xid, part->holder))
 			part->holder = p->grants[p->ngrants - 1].xid;
+		if (p->ngops > 0 && TransactionIdFollows(p->gops[p->ngops - 1].xid, part->holder))
+			part->holder = p->gops[p->ngops - 1].xid;
 	}
 }
 
@@ -614,6 +631,7 @@ cut(Pend *p, SubTransactionId sub)
 {
 	int			ndels = p->ndels;
 	int			npairs = p->npairs;
+	int			ngops = p->ngops;
 
 	while (p->nchunks > 0 && p->chunks[p->nchunks - 1].sub == sub)
 	{
@@ -637,6 +655,8 @@ cut(Pend *p, SubTransactionId sub)
 		p->ngrants--;
 		p->checked = InvalidOid;
 	}
+	while (ngops > 0 && p->gops[ngops - 1].sub == sub)
+		ngops--;
 	if (p->made && p->made_sub == sub)
 		p->made = false;
 	if (p->dropped && p->dropped_sub == sub)
@@ -652,11 +672,15 @@ cut(Pend *p, SubTransactionId sub)
 		LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
 		unregister_deletions(p, ndels);
 		unregister_pairs(p, npairs);
+		gops_unregister(p, ngops);
+		gops_cut(p, ngops);
 		part_recompute(p);
 		strm_part_settle(p->ss);
 		strm_wake_note(p->ss);
 		strm_unlock(p->ss);
 	}
+	else
+		gops_cut(p, ngops);
 	p->ndels = ndels;
 	p->npairs = npairs;
 }
@@ -698,6 +722,7 @@ pend_release(Pend *p)
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
 	unregister_deletions(p, 0);
 	unregister_pairs(p, 0);
+	gops_unregister(p, 0);
 	if (TransactionIdIsValid(ss->creator) &&
 		TransactionIdEquals(ss->creator, STRM_PTR(Part, p->part)->xid))
 		ss->creator = InvalidTransactionId;

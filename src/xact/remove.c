@@ -17,7 +17,9 @@
 #include "storage/lmgr.h"
 #include "utils/snapmgr.h"
 
-#include "xact/xact.h"
+#include "xact/group.h"
+
+static uint64 trim_acked(Target *t, const TrimSpec *spec);
 
 /* --- trimming --- */
 
@@ -210,13 +212,13 @@ other_remover(Pend *p, StreamId bound)
 /* Delete the entry with the greatest id; returns how many that were.  Lock
  * held; should the index of deletions find no memory, it stays. */
 static uint64
-delete_greatest(Pend *p)
+delete_greatest(Pend *p, uint32 flags)
 {
 	uint8		key[16];
 
 	if (pend_has(p, STREAMID_MAX))
 	{
-		pend_add_deletion(p, STREAMID_MAX, true);
+		pend_add_deletion(p, STREAMID_MAX, true, flags);
 		return 1;
 	}
 	sid_to_key(STREAMID_MAX, key);
@@ -226,13 +228,15 @@ delete_greatest(Pend *p)
 		rax_insert(&StrmArena, &p->ss->deleting, key, 16, p->part, NULL, ARENA_SHRINK) != ENG_OK)
 		return 0;
 	STRM_PTR(Part, p->part)->ndeleting++;
-	pend_add_deletion(p, STREAMID_MAX, false);
+	pend_add_deletion(p, STREAMID_MAX, false, flags);
 	return 1;
 }
 
 uint64
 strm_trim(Target *t, const TrimSpec *spec, bool wait)
 {
+	if (spec->refs == REFS_ACKED && groups_any(t))
+		return trim_acked(t, spec);
 	for (;;)
 	{
 		Pend	   *p = t->pend;
@@ -264,7 +268,7 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 						part->trim_to = bound;
 				}
 				if (greatest)
-					extra = delete_greatest(p);
+					extra = delete_greatest(p, STREAM_DEL_TRIM | (spec->refs == REFS_KEEP ? STREAM_DEL_KEEPREF : 0));
 			}
 		}
 		if (TransactionIdIsValid(xid))
@@ -273,7 +277,7 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 		if (!TransactionIdIsValid(xid))
 		{
 			if (n > 0)
-				pend_add_trim(p, bound);
+				pend_add_trim(p, bound, spec->refs == REFS_KEEP);
 			return n + extra;
 		}
 		XactLockTableWait(xid, NULL, NULL, XLTW_None);
@@ -294,43 +298,101 @@ remover_of(Pend *p, StreamId id, const uint8 *key)
 	for (EngHandle h = p->ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
 		if (h != p->part && sid_cmp(id, STRM_PTR(Part, h)->trim_to) < 0)
 			return strm_part_waitfor(p->ss, STRM_PTR(Part, h));
-	return InvalidTransactionId;
+	return strm_flight_other(p->ss, id, p->part);
+}
+
+/* A deletion under way. */
+typedef struct Removal
+{
+	const StreamId *ids;
+	int			n;
+	Refs		refs;
+	bool		trims;			/* as part of a trim */
+	int32	   *results;
+	int			done;
+	uint64		deleted;
+	bool		full;
+} Removal;
+
+/* Has any group a pending record of the id? */
+static bool
+has_records(SharedStream *ss, StreamId id)
+{
+	const StreamGroup *g = NULL;
+	PendingRecord r;
+
+	while ((g = group_after(&StrmArena, &ss->stream, g ? g->name : NULL, g ? g->name_len : 0)) != NULL)
+		if (pending_get(&StrmArena, &g->pending, id, &r))
+			return true;
+	return false;
+}
+
+static void
+removed(Removal *rm, int32 result)
+{
+	if (rm->results != NULL)
+		rm->results[rm->done] = result;
+	rm->deleted += result == 1;
 }
 
 /*
- * Register what of ids[*done ...] can be; stops at one that another removes
- * (returns whom to wait for) and, with *full, at lack of memory.
+ * Register what of the ids can be; stops at one that another removes or has in
+ * flight (returns whom to wait for) and, with rm->full, at lack of memory.
  */
 static TransactionId
-register_deletions(Pend *p, const StreamId *ids, int nids, int *done, uint64 *deleted, bool *full)
+register_deletions(Target *t, Pend *p, Removal *rm)
 {
 	uint8		key[16];
+	uint32		flags = (rm->refs == REFS_KEEP ? STREAM_DEL_KEEPREF : 0) | (rm->trims ? STREAM_DEL_TRIM : 0);
 
-	for (; *done < nids; ++*done)
+	for (; rm->done < rm->n; rm->done++)
 	{
-		StreamId	id = ids[*done];
+		StreamId	id = rm->ids[rm->done];
 		TransactionId xid;
 
+		if (rm->refs == REFS_ACKED)
+		{
+			xid = strm_flight_other(p->ss, id, p->part);
+			if (TransactionIdIsValid(xid))
+				return xid;
+			/* as Redis: what no group has come to yet counts as referenced, there or not */
+			if (!pend_is_gone(p, id) && strm_referenced(t, id))
+			{
+				removed(rm, 2);
+				continue;
+			}
+		}
 		if (pend_has(p, id))
 		{
-			pend_add_deletion(p, id, true);
-			++*deleted;
+			pend_add_deletion(p, id, true, flags);
+			removed(rm, 1);
 			continue;
 		}
 		if (pend_is_gone(p, id) || !stream_exists(&StrmArena, &p->ss->stream, id))
+		{
+			/* DELREF drops the records that were left of it */
+			if (rm->refs == REFS_DELETE && !pend_is_gone(p, id) && has_records(p->ss, id))
+			{
+				xid = strm_flight_other(p->ss, id, p->part);
+				if (TransactionIdIsValid(xid))
+					return xid;
+				pend_add_deletion(p, id, false, STREAM_DEL_TRIM);
+			}
+			removed(rm, -1);
 			continue;
+		}
 		sid_to_key(id, key);
 		xid = remover_of(p, id, key);
 		if (TransactionIdIsValid(xid))
 			return xid;
 		if (rax_insert(&StrmArena, &p->ss->deleting, key, 16, p->part, NULL, ARENA_SHRINK) != ENG_OK)
 		{
-			*full = true;
+			rm->full = true;
 			return InvalidTransactionId;
 		}
 		STRM_PTR(Part, p->part)->ndeleting++;
-		pend_add_deletion(p, id, false);
-		++*deleted;
+		pend_add_deletion(p, id, false, flags);
+		removed(rm, 1);
 	}
 	return InvalidTransactionId;
 }
@@ -341,8 +403,8 @@ id_cmp(const void *a, const void *b)
 	return sid_cmp(*(const StreamId *) a, *(const StreamId *) b);
 }
 
-static int
-unique_ids(StreamId *ids, int n)
+int
+strm_sort_ids(StreamId *ids, int n)
 {
 	int			kept = 0;
 
@@ -353,28 +415,25 @@ unique_ids(StreamId *ids, int n)
 	return kept;
 }
 
-uint64
-strm_delete(Target *t, StreamId *ids, int nids)
+/* In order of id: two deleters meet at the first they share. */
+static void
+delete_all(Target *t, Removal *rm)
 {
-	uint64		deleted = 0;
-	int			done = 0;
-
-	nids = unique_ids(ids, nids);	/* in order of id: two deleters meet at the first */
-	while (done < nids)
+	while (rm->done < rm->n)
 	{
 		Pend	   *p = t->pend;
 		TransactionId xid;
-		bool		full = false;
 
-		(void) pend_prepare(p, nids - done);
+		(void) pend_prepare(p, rm->n - rm->done);
 		pend_refresh(p);
+		groups_refresh(p);
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
 			break;				/* dropped meanwhile */
-		xid = register_deletions(p, ids, nids, &done, &deleted, &full);
+		xid = register_deletions(t, p, rm);
 		if (TransactionIdIsValid(xid))
 			pend_let_go(p);
 		strm_unlock(p->ss);
-		if (full)
+		if (rm->full)
 			strm_raise_full();
 		if (TransactionIdIsValid(xid))
 		{
@@ -382,5 +441,86 @@ strm_delete(Target *t, StreamId *ids, int nids)
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
-	return deleted;
+	for (; rm->done < rm->n; rm->done++)
+		removed(rm, -1);		/* the stream was dropped meanwhile */
+}
+
+uint64
+strm_delete(Target *t, const StreamId *ids, int nids, Refs refs, int32 *results)
+{
+	Removal		rm = {.ids = ids, .n = nids, .refs = refs, .results = results};
+
+	delete_all(t, &rm);
+	return rm.deleted;
+}
+
+/* --- trimming what no group needs any more --- */
+
+#define TRIM_BATCH	1000
+
+/* The oldest entries from *from on that no group needs, up to `want`, none at or
+ * above `bound`.  Returns how many; *from is where to go on, *more whether there
+ * may be any.  Lock held. */
+static int
+find_acked(Target *t, Pend *p, StreamId *from, StreamId bound, uint64 want, StreamId *ids, bool *more)
+{
+	LiveWalk	w;
+	StreamId	id;
+	uint8		key[16];
+	int			n = 0;
+
+	live_walk(&w, p->ss, p, *from);
+	while ((*more = live_next(&w, &id) && sid_cmp(id, bound) < 0))
+	{
+		*from = id;
+		if (n == TRIM_BATCH || (uint64) n == want)
+			break;
+		sid_to_key(id, key);
+		if (!strm_referenced(t, id) && !TransactionIdIsValid(remover_of(p, id, key)))
+			ids[n++] = id;
+	}
+	return n;
+}
+
+/*
+ * ACKED: whole nodes cannot go, so these are deletions; approx means nothing,
+ * as in Redis.
+ */
+static uint64
+trim_acked(Target *t, const TrimSpec *spec)
+{
+	StreamId   *ids = palloc(TRIM_BATCH * sizeof(StreamId));
+	StreamId	from = STREAMID_MIN;
+	uint64		left = spec->limit > 0 ? spec->limit : PG_UINT64_MAX;
+	uint64		n = 0;
+	bool		more = true;
+
+	while (more && left > 0)
+	{
+		Pend	   *p = t->pend;
+		Removal		rm = {.ids = ids, .refs = REFS_ACKED, .trims = true};
+		StreamId	bound = spec->by_id ? spec->minid : STREAMID_MAX;
+		StreamId	horizon;
+		uint64		length;
+
+		(void) pend_prepare(p, 0);
+		pend_refresh(p);
+		groups_refresh(p);
+		if (!strm_op_lock(t, p, GetActiveSnapshot()))
+			break;
+		length = strm_live(p);
+		if (spec->by_len)
+			left = Min(left, length > spec->maxlen ? length - spec->maxlen : 0);
+		if (strm_horizon(p->ss, p->part, &horizon) && sid_cmp(bound, horizon) > 0)
+			bound = horizon;
+		rm.n = find_acked(t, p, &from, bound, left, ids, &more);
+		pend_let_go(p);
+		strm_unlock(p->ss);
+		delete_all(t, &rm);
+		n += rm.deleted;
+		left -= Min(left, rm.deleted);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(ids);
+	return n;
 }

@@ -19,6 +19,20 @@ range_cmp(const void *a, const void *b)
 	return sid_cmp(((const IdRange *) a)->lo, ((const IdRange *) b)->lo);
 }
 
+void
+unseen_room(const Target *t, Unseen *u)
+{
+	if (u->n < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_SNAPSHOT_TOO_OLD),
+				 errmsg("snapshot is too old to read stream \"%.*s\"", (int) t->len, t->name),
+				 errdetail("More transactions have added entries since it was taken than are remembered."),
+				 errhint("Repeat the read in a new transaction.")));
+	u->cap = u->n * 2;
+	u->range = u->range ? repalloc(u->range, u->cap * sizeof(IdRange))
+		: palloc(u->cap * sizeof(IdRange));
+}
+
 bool
 unseen_lock(Target *t, Unseen *u, Snapshot snap, bool first)
 {
@@ -33,15 +47,7 @@ unseen_lock(Target *t, Unseen *u, Snapshot snap, bool first)
 		if (u->n >= 0 && u->n <= u->cap)
 			return true;
 		strm_unlock(t->ss);
-		if (u->n < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_SNAPSHOT_TOO_OLD),
-					 errmsg("snapshot is too old to read stream \"%.*s\"", (int) t->len, t->name),
-					 errdetail("More transactions have added entries since it was taken than are remembered."),
-					 errhint("Repeat the read in a new transaction.")));
-		u->cap = u->n * 2;
-		u->range = u->range ? repalloc(u->range, u->cap * sizeof(IdRange))
-			: palloc(u->cap * sizeof(IdRange));
+		unseen_room(t, u);
 	}
 }
 
@@ -113,14 +119,11 @@ count_merged(Target *t, const Unseen *u, StreamId lo, StreamId hi)
 	return n;
 }
 
-/* Where cursor reads end, and what `$` is; lock held. */
-static void
-find_cursor(Target *t, const Unseen *u, View *v)
+StreamId
+view_cursor_hi(Target *t, const Unseen *u, StreamId last_id)
 {
-	SharedStream *ss = t->ss;
 	StreamId	stop;
-	StreamId	own;
-	bool		limited = strm_horizon(ss, t->pend ? t->pend->part : 0, &stop);
+	bool		limited = strm_horizon(t->ss, t->pend ? t->pend->part : 0, &stop);
 
 	for (int i = 0; i < u->n; i++)
 		if (!limited || sid_cmp(u->range[i].lo, stop) < 0)
@@ -128,13 +131,33 @@ find_cursor(Target *t, const Unseen *u, View *v)
 			stop = u->range[i].lo;
 			limited = true;
 		}
-	if (!limited || sid_cmp(stop, v->last_id) > 0)
+	if (!limited || sid_cmp(stop, last_id) > 0)
+		return last_id;
+	(void) sid_prev(&stop);
+	return stop;
+}
+
+uint64
+view_count_locked(Target *t, const Unseen *u, StreamId lo, StreamId hi)
+{
+	return sid_cmp(lo, hi) > 0 ? 0
+		: count_merged(t, u, lo, hi) + (t->pend != NULL ? pend_count(t->pend, lo, hi) : 0);
+}
+
+/* Where cursor reads end, and what `$` is; lock held. */
+static void
+find_cursor(Target *t, const Unseen *u, View *v)
+{
+	SharedStream *ss = t->ss;
+	StreamId	stop = view_cursor_hi(t, u, v->last_id);
+	StreamId	own;
+
+	v->cursor_hi = stop;
+	if (sid_cmp(stop, v->last_id) == 0)
 	{
-		v->cursor_hi = v->last = v->last_id;
+		v->last = stop;
 		return;
 	}
-	(void) sid_prev(&stop);
-	v->cursor_hi = stop;
 	if (!stream_last_upto(&StrmArena, &ss->stream, stop, &v->last))
 		v->last = STREAMID_MIN;
 	for (int i = t->pend ? t->pend->nchunks - 1 : -1; i >= 0; i--)

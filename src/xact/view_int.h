@@ -19,6 +19,15 @@ typedef struct Unseen
  * the stream is gone, not locked.  72000. */
 extern bool unseen_lock(Target *t, Unseen *u, Snapshot snap, bool first);
 
+/* u->n is -1 or more than there is room for: raises 72000, or makes room. */
+extern void unseen_room(const Target *t, Unseen *u);
+
+/* The greatest id a cursor read may give, `last_id` if nothing limits it.  Lock held. */
+extern StreamId view_cursor_hi(Target *t, const Unseen *u, StreamId last_id);
+
+/* view_count with the lock held and what is unseen known. */
+extern uint64 view_count_locked(Target *t, const Unseen *u, StreamId lo, StreamId hi);
+
 extern void unseen_sort(Unseen *u);
 extern bool unseen_has(const Unseen *u, StreamId id);	/* after unseen_sort */
 

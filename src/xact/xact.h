@@ -47,6 +47,7 @@ typedef struct Deletion
 {
 	StreamId	id;
 	bool		own;			/* of an entry of this transaction: not registered */
+	uint32		flags;			/* STREAM_DEL_... */
 	SubTransactionId sub;
 	TransactionId xid;
 } Deletion;
@@ -72,6 +73,7 @@ typedef struct HeaderChange
 typedef struct Trim
 {
 	StreamId	to;
+	bool		keep;			/* pending records of groups stay */
 	SubTransactionId sub;
 	TransactionId xid;
 } Trim;
@@ -132,6 +134,13 @@ typedef struct Pend
 	GrantChange *grants;
 	int			ngrants;
 	int			grants_cap;
+	struct GroupOp *gops;		/* operations on groups: group.h */
+	int			ngops;
+	int			gops_cap;
+	uint8	   *gop_bytes;		/* theirs, one behind the other */
+	Size		gop_used;
+	Size		gop_cap;
+	struct GroupPend *groups;	/* the groups they are of */
 	SubTransactionId touched;	/* newest subtransaction that has operations here */
 
 	/* derived from the lists, when wanted: see pend_gone */
@@ -140,6 +149,7 @@ typedef struct Pend
 	int			ngone;
 	int			gone_cap;
 	StreamId	trim_to;		/* greatest of trims, 0-0 */
+	StreamId	trim_refs;		/* greatest of those that take pending records along */
 
 	/* while committing */
 	EngHandle	changeset;
@@ -191,6 +201,19 @@ extern void strm_check_broken(SharedStream *ss);
 
 /* --- pend.c: the lists --- */
 
+/* Room for `more` elements after the n that an array of the lists has. */
+#define PEND_GROW(array, n, cap, more) \
+	do { \
+		if ((n) + (more) > (cap)) \
+		{ \
+			Size		newcap_ = Max((Size) (n) + (more), (cap) == 0 ? 4 : 2 * (Size) (cap)); \
+			\
+			(array) = (array) == NULL ? MemoryContextAllocHuge(pend_context(), newcap_ * sizeof(*(array))) \
+				: repalloc_huge((array), newcap_ * sizeof(*(array))); \
+			(cap) = newcap_; \
+		} \
+	} while (0)
+
 extern Pend *pend_find(SharedStream *ss, int64 id);
 extern Pend *pend_find_id(int64 id);
 extern Pend *pend_get(SharedStream *ss, int64 id);
@@ -200,11 +223,12 @@ extern Pend *pend_first(void);
  * Pend knows it, the lists have room for one more (n more deletions). */
 extern TransactionId pend_prepare(Pend *p, int ndels);
 extern void pend_prepare_rare(Pend *p);	/* room for a pair and a header, too */
+extern MemoryContext pend_context(void);	/* of the lists */
 extern EngHandle pend_part(Pend *p);	/* registers the Part; lock held; 0: no memory */
 
 extern void pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields);
-extern void pend_add_deletion(Pend *p, StreamId id, bool own);
-extern void pend_add_trim(Pend *p, StreamId to);
+extern void pend_add_deletion(Pend *p, StreamId id, bool own, uint32 flags);
+extern void pend_add_trim(Pend *p, StreamId to, bool keep);
 extern void pend_add_pair(Pend *p, const IdmpKey *key, StreamId id, bool again);
 extern void pend_add_header(Pend *p, const StreamHeader *header, bool forgets);
 
@@ -215,6 +239,7 @@ extern void pend_add_grant(Pend *p, GrantKind kind, Oid role, uint32 mask);
 extern bool pend_is_empty(const Pend *p);
 extern void pend_refresh(Pend *p);	/* brings gone and trim_to up to date; may raise */
 extern bool pend_is_gone(const Pend *p, StreamId id);	/* deleted or trimmed by us */
+extern bool pend_refs_gone(const Pend *p, StreamId id);	/* and its pending records with it */
 extern bool pend_last_id(const Pend *p, StreamId *id);	/* greatest id added */
 extern StreamId pend_top(const Pend *p);	/* the last id with our changes; lock held */
 extern void pend_header(const Pend *p, StreamHeader *h);	/* the same for all of it */
@@ -297,6 +322,15 @@ extern void reader_close(Reader *r);
 
 /* --- add.c, remove.c, create.c, header.c: operations --- */
 
+/* What becomes of the pending records that groups have of a removed entry. */
+typedef enum Refs
+{
+	REFS_DELETE,				/* DELREF: they go too */
+	REFS_KEEP,					/* KEEPREF */
+	REFS_ACKED					/* ACKED: an entry that a group has yet to deliver, or has
+								 * pending, is not removed */
+} Refs;
+
 typedef struct TrimSpec
 {
 	bool		by_len;
@@ -304,6 +338,7 @@ typedef struct TrimSpec
 	uint64		maxlen;
 	StreamId	minid;
 	bool		approx;
+	Refs		refs;
 	uint64		limit;			/* entries; 0: none */
 } TrimSpec;
 
@@ -334,8 +369,12 @@ extern void strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int
 extern void strm_configure(Db *db, const char *name, uint32 len, uint32 idmp_duration,
 						   uint32 idmp_maxsize, uint32 node_max_bytes, uint32 node_max_entries);
 
-/* XDEL: returns how many of the ids were there. */
-extern uint64 strm_delete(Target *t, StreamId *ids, int nids);
+/* Sort ids and drop repetitions; returns how many are left. */
+extern int	strm_sort_ids(StreamId *ids, int n);
+
+/* XDEL, XDELEX, of sorted ids: returns how many were there and are removed.
+ * results, if not NULL: of each 1 removed, -1 not there, 2 referenced. */
+extern uint64 strm_delete(Target *t, const StreamId *ids, int nids, Refs refs, int32 *results);
 
 /* Make or drop a stream.  strm_make: false if it was there. */
 extern bool strm_make(Db *db, const char *name, uint32 len);

@@ -165,7 +165,7 @@ do_del(StreamId id)
 	size_t		at = ids_at(id);
 	bool		there = has_id(id);
 
-	MUST(stream_del(&arena, &s, id) == there);
+	MUST(stream_del(&arena, &s, id, 0) == there);
 	if (there)
 		memmove(ids + at, ids + at + 1, (--nids - at) * sizeof(StreamId));
 }
@@ -175,7 +175,7 @@ do_trim(StreamId bound)
 {
 	size_t		n = ids_at(bound);
 
-	MUST(stream_trim(&arena, &s, bound) == n);
+	MUST(stream_trim(&arena, &s, bound, false) == n);
 	nids -= n;
 	memmove(ids, ids + n, nids * sizeof(StreamId));
 }

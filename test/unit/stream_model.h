@@ -252,7 +252,7 @@ model_del(Model *m, StreamId id)
 	size_t		at = model_at(m, id);
 	bool		there = model_has(m, id);
 
-	CHECK_EQ(stream_del(A(m), &m->s, id), there);
+	CHECK_EQ(stream_del(A(m), &m->s, id, 0), there);
 	if (there)
 	{
 		model_remove(m, at, 1);
@@ -266,7 +266,7 @@ model_trim(Model *m, StreamId bound)
 {
 	size_t		n = model_at(m, bound);
 
-	CHECK_EQ(stream_trim(A(m), &m->s, bound), n);
+	CHECK_EQ(stream_trim(A(m), &m->s, bound, false), n);
 	model_remove(m, 0, n);
 }
 

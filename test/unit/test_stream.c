@@ -206,8 +206,8 @@ test_empty(void)
 		check_reads(&m);
 		check_approx(&m);
 	}
-	CHECK_EQ(stream_trim(A(&m), &m.s, STREAMID_MAX), 0);
-	CHECK(!stream_del(A(&m), &m.s, STREAMID_MAX));
+	CHECK_EQ(stream_trim(A(&m), &m.s, STREAMID_MAX, false), 0);
+	CHECK(!stream_del(A(&m), &m.s, STREAMID_MAX, 0));
 	CHECK(stream_node_at(A(&m), &m.s, STREAMID_MIN, false, &id) == NULL);
 	CHECK_EQ(m.s.version, 1);
 

@@ -1,0 +1,247 @@
+/*
+ * reclaim.c
+ *	  xreclaim, xreclaim_all: pending entries back to the group, and those
+ *	  delivered too often to another stream.
+ *
+ * Made to be called from time to time, by a scheduler.  What Redis leaves to
+ * its users (XAUTOCLAIM in a loop, counting deliveries, XADD elsewhere, XACK)
+ * is one operation of the transaction here: a dead letter is in the other
+ * stream exactly if it is no longer pending in this.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "sqlfn/groupfn.h"
+
+/* What is asked for; NULL arguments stand for the policy of the group. */
+typedef struct ReclaimSpec
+{
+	int64		min_idle;		/* ms; -1: the policy's */
+	int64		max_deliveries; /* -1: the policy's; 0: no limit */
+	KeyArg		dead_letter;	/* name NULL: the policy's */
+	int64		count;			/* -1: all */
+} ReclaimSpec;
+
+typedef struct Reclaimed
+{
+	int64		released;
+	int64		dead;
+} Reclaimed;
+
+/* Fill in what the policy says.  22023 if that is not enough. */
+static void
+complete_spec(GroupTarget *gt, ReclaimSpec *spec)
+{
+	GroupView	v;
+
+	if (!strm_group_view(gt, &v))
+		strm_raise_no_group(gt);
+	if (spec->min_idle < 0)
+	{
+		if (v.retry == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("min_idle is needed: consumer group \"%.*s\" has no policy",
+							(int) gt->len, gt->name),
+					 errhint("Give min_idle, or set retry with xgroup_set.")));
+		spec->min_idle = (int64) v.retry;
+	}
+	if (spec->dead_letter.name == NULL && v.dead_letter != NULL)
+		spec->dead_letter = (KeyArg) {v.dead_letter, v.dead_letter_len};
+	if (spec->max_deliveries < 0)
+		spec->max_deliveries = (int64) v.max_deliveries;
+	if (spec->max_deliveries > 0 && spec->dead_letter.name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_deliveries needs a dead-letter stream"),
+				 errhint("Give dead_letter, or set it with xgroup_set.")));
+	if (spec->max_deliveries > 0 && spec->dead_letter.len == gt->t.len &&
+		memcmp(spec->dead_letter.name, gt->t.name, gt->t.len) == 0)
+		refuse_dead_letter(spec->dead_letter);
+}
+
+static void
+add_pair(FieldsBuilder *b, const char *field, const char *value, size_t len)
+{
+	fields_add(b, field, strlen(field));
+	fields_add(b, value, len);
+}
+
+/* The entry's own fields, then its history. */
+static StreamFields *
+dead_fields(const GroupTarget *gt, const NodeEntry *e, const DeadRecord *d)
+{
+	StreamFields *own = entry_fields(e);
+	FieldsBuilder b;
+	char		text[64];
+
+	fields_begin(&b);
+	for (const uint8 *p = lp_first(streamfields_lp(own)); !lp_at_end(p); p = lp_next(p))
+	{
+		LpValue		v;
+
+		lp_get(p, &v);
+		fields_add(&b, v.str, v.len);
+	}
+	add_pair(&b, "stream", gt->t.name, gt->t.len);
+	add_pair(&b, "group", gt->name, gt->len);
+	add_pair(&b, "id", text, snprintf(text, sizeof(text), UINT64_FORMAT "-" UINT64_FORMAT, d->id.ms, d->id.seq));
+	add_pair(&b, "deliveries", text, snprintf(text, sizeof(text), UINT64_FORMAT, d->deliveries));
+	add_pair(&b, "consumer", d->consumer != NULL ? d->consumer : "", d->consumer_len);
+	pfree(own);
+	return fields_end(&b);
+}
+
+/*
+ * Move dead letters: add them to the other stream, by the rules of xadd, and
+ * acknowledge them.  An entry that is no more has nothing to be moved.  Returns
+ * how many were.
+ */
+static int64
+move_dead(Db *db, GroupTarget *gt, KeyArg to, const DeadRecord *dead, int ndead)
+{
+	static const StreamPos automatic = {.kind = POS_AUTO};
+	EntryFinder finder = {.t = &gt->t};
+	StreamId   *moved = palloc_extended(ndead * sizeof(StreamId), MCXT_ALLOC_HUGE);
+	StreamId   *gone = palloc_extended(ndead * sizeof(StreamId), MCXT_ALLOC_HUGE);
+	int			nmoved = 0;
+	int			ngone = 0;
+
+	for (int i = 0; i < ndead; i++)
+	{
+		const NodeEntry *e = finder_get(&finder, dead[i].id, dead[ndead - 1].id, ndead - i);
+
+		CHECK_FOR_INTERRUPTS();
+		if (e == NULL)
+			gone[ngone++] = dead[i].id;
+		else
+		{
+			StreamFields *fields = dead_fields(gt, e, &dead[i]);
+			StreamId	id;
+			bool		repeated;
+
+			(void) add_entry(db, to, true, &automatic, streamfields_lp(fields), NULL, NULL, &id, &repeated);
+			pfree(fields);
+			moved[nmoved++] = dead[i].id;
+		}
+	}
+	finder_end(&finder);
+	if (nmoved > 0)
+		(void) strm_group_ack(gt, moved, nmoved, true, NULL);
+	if (ngone > 0)
+		(void) strm_group_ack(gt, gone, ngone, false, NULL);
+	pfree(moved);
+	pfree(gone);
+	return nmoved;
+}
+
+static Reclaimed
+reclaim(Db *db, GroupTarget *gt, ReclaimSpec spec)
+{
+	Reclaimed	r = {0};
+	DeadRecord *dead = NULL;
+	int			ndead = 0;
+
+	complete_spec(gt, &spec);
+	r.released = strm_group_reclaim(gt, (uint64) spec.min_idle, (uint64) spec.max_deliveries, spec.count,
+									&dead, &ndead);
+	if (ndead > 0)
+		r.dead = move_dead(db, gt, spec.dead_letter, dead, ndead);
+	return r;
+}
+
+/*
+ * xreclaim(key, grp, min_idle, max_deliveries, dead_letter, count).  Not in
+ * Redis.
+ *
+ * Entries pending for at least min_idle are released, so that the next plain
+ * read delivers them; those delivered max_deliveries times or more are moved
+ * to the stream dead_letter, with the fields stream, group, id, deliveries and
+ * consumer added.  NULL: as the group's policy says; max_deliveries 0: no
+ * limit; count NULL: all of them.
+ *
+ * Result: one row (released, dead).  Needs INSERT on the dead-letter stream,
+ * if there are any.  22023, 42704, 42622, 42501, 53200.
+ */
+PG_FUNCTION_INFO_V1(stream_xreclaim);
+Datum
+stream_xreclaim(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xreclaim()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	NameArg		grp = arg_name(fcinfo, 1, "grp");
+	ReclaimSpec spec = {
+		.min_idle = arg_duration(fcinfo, 2, "min_idle"),
+		.max_deliveries = arg_int64(fcinfo, 3, -1),
+		.count = arg_int64(fcinfo, 5, -1)
+	};
+	Reclaimed	r;
+	GroupTarget gt;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	if (!PG_ARGISNULL(3) && spec.max_deliveries < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_deliveries must not be negative")));
+	if (!PG_ARGISNULL(4))
+		spec.dead_letter = key_from_text(PG_GETARG_TEXT_PP(4));
+	if (!PG_ARGISNULL(5) && spec.count <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("count must be positive")));
+	InitMaterializedSRF(fcinfo, 0);
+	open_group(db, key, grp, PRIV_UPDATE, true, &gt);
+	r = reclaim(db, &gt, spec);
+	values[0] = Int64GetDatum(r.released);
+	values[1] = Int64GetDatum(r.dead);
+	put_row(fcinfo, values, nulls);
+	return (Datum) 0;
+}
+
+/*
+ * xreclaim_all(): xreclaim of every group that has a policy with retry, in
+ * every stream the caller may work with groups of.
+ *
+ * Rows (key, grp, released, dead), a row a group.
+ */
+PG_FUNCTION_INFO_V1(stream_xreclaim_all);
+Datum
+stream_xreclaim_all(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xreclaim_all()", true);
+	KeyArg	   *keys;
+	int			nkeys = streams_allowed(db, PRIV_UPDATE, &keys);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < nkeys; i++)
+	{
+		GroupTarget gt;
+		GroupView  *views;
+		int			n;
+
+		if (!strm_open_group(db, keys[i].name, keys[i].len, "", 0, PRIV_UPDATE, true, &gt))
+			continue;
+		n = strm_groups_view(&gt.t, &views);
+		for (int k = 0; k < n; k++)
+		{
+			const ReclaimSpec by_policy = {.min_idle = -1, .max_deliveries = -1, .count = -1};
+			Reclaimed	r;
+			Datum		values[4];
+			bool		nulls[4] = {false};
+
+			if (views[k].retry == 0)
+				continue;
+			gt.name = views[k].name;
+			gt.len = views[k].len;
+			r = reclaim(db, &gt, by_policy);
+			values[0] = name_datum(keys[i].name, keys[i].len);
+			values[1] = name_datum(gt.name, gt.len);
+			values[2] = Int64GetDatum(r.released);
+			values[3] = Int64GetDatum(r.dead);
+			put_row(fcinfo, values, nulls);
+		}
+	}
+	return (Datum) 0;
+}

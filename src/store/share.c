@@ -1,0 +1,395 @@
+/*
+ * share.c
+ *	  Transient state of groups: what is in flight, and who administers.
+ *
+ * All functions need the stream's lock, exclusive where they change
+ * something.  None waits; those that can lack memory say so in store.h.
+ *
+ * A flight is one word in a tree by id: whose part it is with (a handle,
+ * which is a multiple of 16), whether the group had it to deliver, and how
+ * often a delivery of it was rolled back.  Rolling back changes the word in
+ * place, so it needs no memory; a word with attempts stays until the entry is
+ * delivered for good or is gone.
+ *
+ * A share belongs to a name, not to a group: two transactions that make the
+ * same group meet in it before there is one.
+ */
+#include "postgres.h"
+
+#include "store/store.h"
+
+/* --- hints --- */
+
+/* The entry is there to be delivered: the hints must not be above it. */
+static void
+lower_hints(GroupShare *g, StreamId id)
+{
+	StreamId	below = id;
+
+	(void) sid_prev(&below);
+	if (sid_cmp(below, g->new_from) < 0)
+		g->new_from = below;
+	if (sid_cmp(id, g->gap_from) < 0)
+		g->gap_from = id;
+}
+
+/* --- finding --- */
+
+static GroupShare *
+share_ptr(EngHandle h)
+{
+	return h != 0 ? STRM_PTR(GroupShare, h) : NULL;
+}
+
+GroupShare *
+strm_share(SharedStream *ss, const char *name, uint32 len, bool make)
+{
+	StreamGroup *group = group_find(&StrmArena, &ss->stream, name, len);
+	GroupShare *g = group != NULL ? share_ptr(group->share) : NULL;
+	EngHandle	h;
+
+	if (g != NULL)
+		return g;
+	for (g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+		if (g->name_len == len && memcmp(g->name, name, len) == 0)
+			return g;
+	if (!make)
+		return NULL;
+	h = arena_alloc(&StrmArena, offsetof(GroupShare, name) + len, ARENA_SHRINK);
+	if (h == 0)
+		return NULL;
+	g = STRM_PTR(GroupShare, h);
+	memset(g, 0, offsetof(GroupShare, name));
+	g->self = h;
+	g->name_len = len;
+	memcpy(g->name, name, len);
+	g->next = ss->shares;
+	ss->shares = h;
+	if (group != NULL)
+		group->share = h;
+	else
+		ss->nloose++;
+	return g;
+}
+
+static void
+share_free(GroupShare *g)
+{
+	rax_clear(&StrmArena, &g->flight, NULL, NULL);
+	arena_free(&StrmArena, g->self);
+}
+
+void
+strm_shares_added(SharedStream *ss, StreamId first)
+{
+	for (GroupShare *g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+		lower_hints(g, first);
+}
+
+void
+strm_shares_reset(SharedStream *ss)
+{
+	for (GroupShare *g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+		g->new_from = g->gap_from = STREAMID_MIN;
+}
+
+void
+strm_shares_settle(SharedStream *ss)
+{
+	EngHandle  *link = &ss->shares;
+
+	if (ss->nloose == 0)
+		return;
+	while (*link != 0)
+	{
+		GroupShare *g = STRM_PTR(GroupShare, *link);
+
+		if (g->nuses == 0 && g->waiters == 0 &&
+			group_find(&StrmArena, &ss->stream, g->name, g->name_len) == NULL)
+		{
+			*link = g->next;
+			share_free(g);
+			ss->nloose--;
+		}
+		else
+			link = &g->next;
+	}
+}
+
+void
+strm_shares_destroy(SharedStream *ss)
+{
+	while (ss->shares != 0)
+	{
+		GroupShare *g = STRM_PTR(GroupShare, ss->shares);
+
+		ss->shares = g->next;
+		share_free(g);
+	}
+	ss->nloose = 0;
+}
+
+/* --- who works with a group --- */
+
+static GroupUse *
+use_of(const Part *part, const GroupShare *g)
+{
+	for (EngHandle h = part->uses; h != 0; h = STRM_PTR(GroupUse, h)->next)
+		if (STRM_PTR(GroupUse, h)->share == g->self)
+			return STRM_PTR(GroupUse, h);
+	return NULL;
+}
+
+TransactionId
+strm_share_other(SharedStream *ss, const GroupShare *g, EngHandle own, bool admin)
+{
+	if (g->nuses == 0)
+		return InvalidTransactionId;
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+	{
+		GroupUse   *use = h != own ? use_of(STRM_PTR(Part, h), g) : NULL;
+
+		if (use != NULL && (use->admin || !admin))
+			return strm_part_waitfor(ss, STRM_PTR(Part, h));
+	}
+	return InvalidTransactionId;
+}
+
+bool
+strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, bool admin)
+{
+	Part	   *p = STRM_PTR(Part, part);
+	GroupUse   *use = use_of(p, g);
+	EngHandle	h;
+
+	if (use != NULL)
+	{
+		use->admin = use->admin || admin;
+		return true;
+	}
+	h = arena_alloc(&StrmArena, sizeof(GroupUse), ARENA_SHRINK);
+	if (h == 0)
+		return false;
+	use = STRM_PTR(GroupUse, h);
+	use->share = g->self;
+	use->admin = admin;
+	use->next = p->uses;
+	p->uses = h;
+	g->nuses++;
+	return true;
+}
+
+void
+strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool any, bool admin)
+{
+	EngHandle  *link = &STRM_PTR(Part, part)->uses;
+
+	while (*link != 0)
+	{
+		GroupUse   *use = STRM_PTR(GroupUse, *link);
+
+		if (use->share != g->self)
+			link = &use->next;
+		else if (any)
+		{
+			use->admin = admin;
+			return;
+		}
+		else
+		{
+			EngHandle	h = *link;
+
+			*link = use->next;
+			arena_free(&StrmArena, h);
+			g->nuses--;
+			return;
+		}
+	}
+}
+
+/* --- flights --- */
+
+#define PART_BITS		40		/* of a handle, which ends in four zero bits */
+#define PART_MASK		((UINT64CONST(1) << PART_BITS) - 1)
+#define TAKEN_BIT		(UINT64CONST(1) << PART_BITS)
+#define ATTEMPTS_SHIFT	(PART_BITS + 1)
+#define ATTEMPTS_MAX	((UINT64CONST(1) << (64 - ATTEMPTS_SHIFT)) - 1)
+
+static uint64
+flight_word(EngHandle part, bool taken, uint64 attempts)
+{
+	return part >> 4 | (taken ? TAKEN_BIT : 0) | Min(attempts, ATTEMPTS_MAX) << ATTEMPTS_SHIFT;
+}
+
+bool
+strm_flight_get(const GroupShare *g, StreamId id, Flight *f)
+{
+	uint8		key[16];
+	uint64		word;
+
+	*f = (Flight) {0};
+	if (g->flight.nkeys == 0)
+		return false;
+	sid_to_key(id, key);
+	if (!rax_find(&StrmArena, &g->flight, key, 16, &word))
+		return false;
+	f->part = (word & PART_MASK) << 4;
+	f->taken = (word & TAKEN_BIT) != 0;
+	f->attempts = (uint32) (word >> ATTEMPTS_SHIFT);
+	return true;
+}
+
+bool
+strm_flight_begin(GroupShare *g, StreamId id, EngHandle part, bool taken)
+{
+	uint8		key[16];
+	Flight		f;
+	EngStatus	st;
+
+	(void) strm_flight_get(g, id, &f);
+	sid_to_key(id, key);
+	st = rax_insert(&StrmArena, &g->flight, key, 16, flight_word(part, taken, f.attempts), NULL,
+					ARENA_SHRINK);
+	if (st != ENG_OK && st != ENG_EXISTS)
+		return false;
+	g->nflight += f.part == 0;
+	g->ntaken += taken - f.taken;
+	return true;
+}
+
+void
+strm_flight_end(GroupShare *g, StreamId id, EngHandle part, FlightEnd how)
+{
+	uint8		key[16];
+	Flight		f;
+
+	if (!strm_flight_get(g, id, &f) || f.part != part)
+		return;
+	sid_to_key(id, key);
+	g->nflight--;
+	g->ntaken -= f.taken;
+	if (how == FLIGHT_FAILED)
+		f.attempts++;
+	if (how != FLIGHT_DONE)
+		lower_hints(g, id);
+	if (how == FLIGHT_DONE || f.attempts == 0)
+		(void) rax_remove(&StrmArena, &g->flight, key, 16, NULL);
+	else
+		/* the key is there: no memory is needed */
+		(void) rax_insert(&StrmArena, &g->flight, key, 16, flight_word(0, false, f.attempts), NULL,
+						  ARENA_SHRINK);
+}
+
+/* Forget attempts at what lies in lo..hi. */
+static void
+forget_attempts(GroupShare *g, StreamId lo, StreamId hi)
+{
+	uint8		key[16];
+	uint64		word;
+
+	if (g->flight.nkeys == 0)
+		return;
+	sid_to_key(lo, key);
+	for (RaxSeek op = RAX_GE;
+		 rax_seek(&StrmArena, &g->flight, op, key, 16, key, NULL, &word) &&
+		 sid_cmp(sid_from_key(key), hi) <= 0;
+		 op = RAX_GT)
+		if ((word & PART_MASK) == 0)
+			(void) rax_remove(&StrmArena, &g->flight, key, 16, NULL);
+}
+
+void
+strm_flight_forget(SharedStream *ss, StreamId lo, StreamId hi)
+{
+	for (GroupShare *g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+		forget_attempts(g, lo, hi);
+}
+
+bool
+strm_flight_failed(const GroupShare *g, StreamId from, uint64 attempts, StreamId *id, uint32 *found)
+{
+	uint8		key[16];
+	uint64		word;
+
+	sid_to_key(from, key);
+	for (RaxSeek op = RAX_GE; rax_seek(&StrmArena, &g->flight, op, key, 16, key, NULL, &word); op = RAX_GT)
+		if ((word & PART_MASK) == 0 && word >> ATTEMPTS_SHIFT >= attempts)
+		{
+			*id = sid_from_key(key);
+			*found = (uint32) (word >> ATTEMPTS_SHIFT);
+			return true;
+		}
+	return false;
+}
+
+TransactionId
+strm_flight_other(SharedStream *ss, StreamId id, EngHandle own)
+{
+	for (GroupShare *g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+	{
+		Flight		f;
+
+		if (strm_flight_get(g, id, &f) && f.part != 0 && f.part != own)
+			return strm_part_waitfor(ss, STRM_PTR(Part, f.part));
+	}
+	return InvalidTransactionId;
+}
+
+/* --- operations --- */
+
+void
+strm_gop_end(SharedStream *ss, const Gop *op, EngHandle part, bool done)
+{
+	GroupShare *g;
+	FlightEnd	how = done ? FLIGHT_DONE :
+		op->kind == GOP_DELIVER || (op->kind == GOP_SET && op->has_consumer) ? FLIGHT_FAILED : FLIGHT_BACK;
+
+	if (op->nrecords == 0 || (g = strm_share(ss, op->group, op->group_len, false)) == NULL)
+		return;
+	for (uint32 i = 0; i < op->nrecords; i++)
+		strm_flight_end(g, gop_record(op, i).id, part, how);
+}
+
+EngStatus
+strm_gop_apply(SharedStream *ss, const Gop *op, ArenaUse use)
+{
+	StreamGroup *group = group_find(&StrmArena, &ss->stream, op->group, op->group_len);
+	StreamId	cursor = group != NULL ? group->cursor : STREAMID_MIN;
+	GroupShare *g = strm_share(ss, op->group, op->group_len, false);
+	EngStatus	st = gop_apply(&StrmArena, &ss->stream, op, use);
+
+	if (st != ENG_OK)
+		return st;
+	if (g == NULL)
+		return ENG_OK;
+	switch (op->kind)
+	{
+		case GOP_CREATE:
+			group = group_find(&StrmArena, &ss->stream, op->group, op->group_len);
+			group->share = g->self;
+			ss->nloose--;
+			g->new_from = g->gap_from = STREAMID_MIN;
+			break;
+		case GOP_DESTROY:
+			ss->nloose++;
+			forget_attempts(g, STREAMID_MIN, STREAMID_MAX);
+			g->new_from = g->gap_from = STREAMID_MIN;
+			break;
+		case GOP_SETID:
+			g->new_from = g->gap_from = STREAMID_MIN;
+			break;
+		case GOP_DELIVER:
+			/* what is free in a new gap lies above the cursor and new_from as they were */
+			if (sid_cmp(group->cursor, cursor) > 0 && sid_cmp(group->cursor, g->new_from) > 0)
+			{
+				StreamId	from = sid_cmp(cursor, g->new_from) > 0 ? cursor : g->new_from;
+
+				if (sid_cmp(from, g->gap_from) < 0)
+					g->gap_from = from;
+			}
+			break;
+		default:
+			break;
+	}
+	return ENG_OK;
+}

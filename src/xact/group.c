@@ -1,0 +1,260 @@
+/*
+ * group.c
+ *	  The list of operations on groups, and locking a group.
+ *
+ * The operations of a stream are on one list in the order of the calls, so
+ * that a rollback to a savepoint cuts its end; each is kept as the bytes that
+ * the change set will have.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "types/streamid.h"
+#include "xact/group.h"
+
+uint64
+strm_now_ms(void)
+{
+	return ms_from_timestamptz(GetCurrentTimestamp());
+}
+
+void
+strm_raise_no_group(const GroupTarget *gt)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("consumer group \"%.*s\" of stream \"%.*s\" does not exist",
+					(int) gt->len, gt->name, (int) gt->t.len, gt->t.name),
+			 errhint("Make it with xgroup_create.")));
+}
+
+bool
+strm_open_group(Db *db, const char *key, uint32 key_len, const char *grp, uint32 grp_len,
+				uint32 need, bool write, GroupTarget *gt)
+{
+	gt->name = grp;
+	gt->len = grp_len;
+	return write ? strm_open_write(db, key, key_len, need, &gt->t)
+		: strm_open_read(db, key, key_len, need, &gt->t);
+}
+
+/* --- the list --- */
+
+GroupPend *
+gpend_find(const Pend *p, const char *name, uint32 len)
+{
+	if (p != NULL)
+		for (GroupPend *gp = p->groups; gp != NULL; gp = gp->next)
+			if (gp->len == len && memcmp(gp->name, name, len) == 0)
+				return gp;
+	return NULL;
+}
+
+static GroupPend *
+gpend_get(Pend *p, const char *name, uint32 len)
+{
+	GroupPend  *gp = gpend_find(p, name, len);
+
+	if (gp != NULL)
+		return gp;
+	gp = MemoryContextAllocZero(pend_context(), sizeof(GroupPend));
+	gp->name = MemoryContextAlloc(pend_context(), Max(1, len));
+	memcpy(gp->name, name, len);
+	gp->len = len;
+	gp->applied = -1;
+	gp->next = p->groups;
+	p->groups = gp;
+	return gp;
+}
+
+/* At most so many operations are noted after one gpend_prepare. */
+#define OPS_AT_ONCE	6
+
+GroupPend *
+gpend_prepare(Pend *p, const char *name, uint32 len, Size names, uint32 nrecords, uint32 nruns)
+{
+	Gop			most = {.kind = GOP_DELIVER, .group_len = len, .nrecords = nrecords, .nruns = nruns};
+	Gop			least = {.kind = GOP_POLICY, .group_len = len};
+	Size		bytes = gop_size(&most) + OPS_AT_ONCE * (gop_size(&least) + 64 + names);
+	GroupPend  *gp;
+
+	(void) pend_prepare(p, 0);
+	pend_refresh(p);
+	gp = gpend_get(p, name, len);
+	PEND_GROW(p->gops, p->ngops, p->gops_cap, OPS_AT_ONCE);
+	PEND_GROW(p->gop_bytes, p->gop_used, p->gop_cap, bytes);
+	overlay_refresh(p, gp);
+	return gp;
+}
+
+static bool
+is_admin(uint8 kind)
+{
+	return kind == GOP_CREATE || kind == GOP_DESTROY || kind == GOP_SETID || kind == GOP_POLICY ||
+		kind == GOP_DELCONSUMER;
+}
+
+void
+gpend_add(Pend *p, GroupPend *gp, Gop *op, const GopRun *runs, const GopRecord *records, bool registered)
+{
+	Size		bytes;
+
+	op->group = gp->name;
+	op->group_len = gp->len;
+	bytes = gop_size(op);
+	Assert(p->ngops < p->gops_cap && p->gop_used + bytes <= p->gop_cap);
+	(void) gop_write(op, runs, records, p->gop_bytes + p->gop_used);
+	p->gops[p->ngops++] = (GroupOp) {
+		.group = gp, .offset = p->gop_used, .kind = op->kind, .flags = op->flags,
+		.has_consumer = op->has_consumer, .nrecords = op->nrecords, .registered = registered,
+		.sub = GetCurrentSubTransactionId(), .xid = GetCurrentTransactionId()
+	};
+	p->gop_used += bytes;
+	gp->nops++;
+	gp->nadmin += is_admin(op->kind);
+}
+
+bool
+gop_takes_memory(const GroupOp *op)
+{
+	return op->kind != GOP_ACK && op->kind != GOP_DESTROY && op->kind != GOP_DELCONSUMER &&
+		!(op->kind == GOP_SET && !op->has_consumer && (op->flags & GOP_FORCE) == 0);
+}
+
+static void
+op_read(const Pend *p, int i, Gop *op)
+{
+	(void) gop_read(op, p->gop_bytes + p->gops[i].offset, p->gop_used - p->gops[i].offset);
+}
+
+void
+gops_charge(ArenaCharge *c, const Pend *p)
+{
+	for (int i = 0; i < p->ngops; i++)
+	{
+		Gop			op;
+
+		op_read(p, i, &op);
+		gop_charge(c, &op);
+	}
+}
+
+void
+gops_unregister(Pend *p, int from)
+{
+	for (int i = from; i < p->ngops; i++)
+	{
+		Gop			op;
+
+		if (!p->gops[i].registered)
+			continue;
+		op_read(p, i, &op);
+		strm_gop_end(p->ss, &op, p->part, false);
+	}
+}
+
+void
+gops_cut(Pend *p, int ngops)
+{
+	if (ngops == p->ngops)
+		return;
+	p->gop_used = p->gops[ngops].offset;
+	for (int i = ngops; i < p->ngops; i++)
+	{
+		GroupPend  *gp = p->gops[i].group;
+
+		gp->nops--;
+		gp->nadmin -= is_admin(p->gops[i].kind);
+		gp->applied = -1;
+	}
+	p->ngops = ngops;
+	for (GroupPend *gp = p->groups; gp != NULL; gp = gp->next)
+	{
+		if (gp->share == 0)
+			continue;
+		if (p->part != 0)
+			strm_use_set(p->ss, p->part, STRM_PTR(GroupShare, gp->share), gp->nops > 0, gp->nadmin > 0);
+		if (gp->nops == 0)
+			gp->share = 0;
+	}
+}
+
+bool
+pend_only_delivers(const Pend *p)
+{
+	for (int i = 0; i < p->ngops; i++)
+		if (p->gops[i].kind != GOP_DELIVER && p->gops[i].kind != GOP_CONSUMER)
+			return false;
+	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
+		p->nheaders == 0 && p->ngrants == 0 && !p->made && !p->dropped;
+}
+
+/* --- locking --- */
+
+/* Fill u; false: there was no room, *again says to lock again.  Lock held. */
+static bool
+unseen_fill(GroupTarget *gt, Unseen *u)
+{
+	u->n = strm_recent_unseen(gt->t.ss, GetActiveSnapshot(), u->range, u->cap);
+	return u->n >= 0 && u->n <= u->cap;
+}
+
+bool
+group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g)
+{
+	Pend	   *p = gt->t.pend;
+
+	for (;;)
+	{
+		TransactionId xid;
+		bool		full;
+
+		if (!strm_op_lock(&gt->t, p, GetActiveSnapshot()))
+			return false;
+		if (!unseen_fill(gt, u))
+		{
+			pend_let_go(p);
+			strm_unlock(p->ss);
+			unseen_room(&gt->t, u);
+			continue;
+		}
+		*g = strm_share(p->ss, gp->name, gp->len, true);
+		full = *g == NULL;
+		xid = full ? InvalidTransactionId : strm_share_other(p->ss, *g, p->part, admin);
+		if (!full && !TransactionIdIsValid(xid))
+		{
+			full = !strm_use_add(p->ss, p->part, *g, admin);
+			if (!full)
+			{
+				gp->share = (*g)->self;
+				return true;
+			}
+		}
+		pend_let_go(p);
+		strm_shares_settle(p->ss);
+		strm_unlock(p->ss);
+		if (full)
+			strm_raise_full();
+		XactLockTableWait(xid, NULL, NULL, XLTW_None);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+void
+group_unlock_unused(GroupTarget *gt, GroupPend *gp, GroupShare *g)
+{
+	Pend	   *p = gt->t.pend;
+
+	strm_use_set(p->ss, p->part, g, gp->nops > 0, gp->nadmin > 0);
+	if (gp->nops == 0)
+		gp->share = 0;
+	pend_let_go(p);
+	strm_shares_settle(p->ss);
+	strm_unlock(p->ss);
+}
