@@ -190,7 +190,8 @@ extern void gop_charge(ArenaCharge *c, const Gop *g);
 
 /* Carry it out.  ENG_NOTFOUND (no such group), ENG_EXISTS (CREATE) and ENG_NOMEM
  * (never with a charge): nothing has changed.  Without a charge of the caller's
- * it makes one, so `use` says what that may take.  Records of SET and ACK that
+ * it makes one, so `use` says what that may take.  (Only an operation whose runs
+ * break their promise may, in want of memory, be left half done.)  Records of SET and ACK that
  * are not there are passed over; DELIVER and FORCE make records only for
  * entries that are live. */
 extern EngStatus gop_apply(Arena *a, struct Stream *s, const Gop *g, ArenaUse use);
