@@ -128,11 +128,9 @@ choose_record(Collect *c, const SeenRecord *r)
 
 /* Is there any use in walking over records of that kind? */
 static bool
-any_record(const Collect *c, uint64 oldest, uint64 upto)
+any_record(const Collect *c, const SeenWalk *w, uint64 oldest, uint64 upto)
 {
-	if (c->gp != NULL && (c->gp->records != NULL || c->gp->nconsumers > 0))
-		return true;
-	return c->base != NULL && oldest <= upto;
+	return w->with_own || (c->base != NULL && oldest <= upto) || (c->gp != NULL && c->gp->released);
 }
 
 static void
@@ -145,7 +143,7 @@ choose_idle(Collect *c)
 	if (c->idle == PG_UINT64_MAX || c->now < c->idle)
 		return;
 	upto = c->now - c->idle;
-	if (!any_record(c, c->base ? c->base->pending.oldest_owned : 0, upto))
+	if (!any_record(c, &c->idle_walk, c->base ? c->base->pending.oldest_owned : 0, upto))
 		return;
 	c->idle_walk.filter.base = (PendingFilter) {.owned = true, .owned_upto = upto};
 	seen_walk_begin(&c->idle_walk, STREAMID_MIN);
@@ -266,7 +264,7 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 static void
 choose_given_back(Collect *c)
 {
-	bool		walk = any_record(c, c->base ? c->base->pending.oldest_released : 0, c->now);
+	bool		walk = any_record(c, &c->free_walk, c->base ? c->base->pending.oldest_released : 0, c->now);
 	bool		gaps = c->base != NULL && (c->gp == NULL || !c->gp->cursor_set);
 	StreamId	from = c->g != NULL ? c->g->gap_from : STREAMID_MIN;
 	StreamId	lo;
@@ -378,8 +376,12 @@ collect_init(Collect *c, GroupTarget *gt, GroupPend *gp, const ReadSpec *spec, U
 	c->claims = palloc(want * sizeof(Chosen));
 	c->fresh = palloc(want * sizeof(Chosen));
 	c->runs = palloc(want * sizeof(GopRun));
-	seen_walk_prepare(&c->idle_walk, gt, gp, &none);
-	seen_walk_prepare(&c->free_walk, gt, gp, &none);
+	/* own records are of use only where we have released some, or are asked
+	 * for idle ones that are no older; the group's policy is not meant for them */
+	seen_walk_prepare(&c->idle_walk, gt, gp, &none,
+					  gp != NULL && spec->claim >= 0 && gp->oldest <= c->now &&
+					  c->now - gp->oldest >= (uint64) spec->claim);
+	seen_walk_prepare(&c->free_walk, gt, gp, &none, gp != NULL && gp->released);
 }
 
 static void
@@ -389,10 +391,9 @@ collect_free(Collect *c)
 	pfree(c->fresh);
 	pfree(c->runs);
 	if (c->idle_walk.own != NULL)
-	{
 		pfree(c->idle_walk.own);
+	if (c->free_walk.own != NULL)
 		pfree(c->free_walk.own);
-	}
 	if (c->u->range != NULL)
 		pfree(c->u->range);
 }

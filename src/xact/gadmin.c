@@ -341,7 +341,7 @@ strm_consumer_delete(GroupTarget *gt, const char *consumer, uint32 len, bool rel
 	gpend_add(gt->t.pend, gp, &op, NULL, NULL, false);
 	/* nobody else can touch it now; what it has is still as it was before the
 	 * operation until the overlay is brought up to date */
-	seen_walk_prepare(&w, gt, gp, &filter);
+	seen_walk_prepare(&w, gt, gp, &filter, true);
 	if (strm_lock(gt->t.ss, gt->t.id, LW_SHARED))
 	{
 		seen_walk_begin(&w, STREAMID_MIN);

@@ -171,7 +171,8 @@ gops_cut(Pend *p, int ngops)
 
 		gp->nops--;
 		gp->nadmin -= is_admin(p->gops[i].kind);
-		gp->applied = -1;
+		if (gp->applied > ngops)
+			gp->applied = -1;
 	}
 	p->ngops = ngops;
 	for (GroupPend *gp = p->groups; gp != NULL; gp = gp->next)

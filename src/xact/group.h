@@ -88,6 +88,8 @@ typedef struct GroupPend
 	uint64		redelivered;
 	uint64		acked;
 	uint64		dead;
+	bool		released;		/* own operations may have released records */
+	uint64		oldest;			/* no time that they have set is before this */
 	HTAB	   *records;		/* OwnRecord by id; NULL: none */
 	OwnConsumer *consumers;
 	int			nconsumers;
@@ -185,7 +187,8 @@ typedef struct SeenFilter
 } SeenFilter;
 
 /* One record, or the next of a walk in order of id; lock held.  A walk takes
- * own records as they are when it begins (outside the lock). */
+ * own records as they are when it is prepared (outside the lock; own: else it
+ * passes over them). */
 extern bool seen_record(const GroupTarget *gt, const GroupPend *gp, const StreamGroup *base,
 						const GroupShare *g, StreamId id, SeenRecord *r);
 
@@ -194,6 +197,7 @@ typedef struct SeenWalk
 	const GroupTarget *gt;
 	const GroupPend *gp;
 	SeenFilter	filter;
+	bool		with_own;
 	StreamId   *own;			/* ids of own records, sorted */
 	int			nown;
 	int			pos;
@@ -205,7 +209,8 @@ typedef struct SeenWalk
 	const GroupShare *g;
 } SeenWalk;
 
-extern void seen_walk_prepare(SeenWalk *w, const GroupTarget *gt, const GroupPend *gp, const SeenFilter *f);
+extern void seen_walk_prepare(SeenWalk *w, const GroupTarget *gt, const GroupPend *gp, const SeenFilter *f,
+							  bool own);
 extern void seen_walk_begin(SeenWalk *w, StreamId from);	/* lock held */
 extern bool seen_walk_next(SeenWalk *w, SeenRecord *r);
 

@@ -268,7 +268,7 @@ strm_group_view(GroupTarget *gt, GroupView *v)
 		pend_refresh(gt->t.pend);
 	if (gp != NULL)
 		overlay_refresh(gt->t.pend, gp);
-	seen_walk_prepare(&w, gt, gp, &all);
+	seen_walk_prepare(&w, gt, gp, &all, true);
 	if (!lock_for_view(&gt->t, &u))
 		return false;
 	unseen_sort(&u);
@@ -406,7 +406,7 @@ count_of_consumer(GroupTarget *gt, const GroupPend *gp, const ConsumerView *c)
 	SeenRecord	r;
 	uint64		n = 0;
 
-	seen_walk_prepare(&w, gt, gp, &filter);
+	seen_walk_prepare(&w, gt, gp, &filter, true);
 	if (!strm_lock(gt->t.ss, gt->t.id, LW_SHARED))
 		return 0;
 	seen_walk_begin(&w, STREAMID_MIN);
@@ -496,7 +496,7 @@ strm_pending_view(GroupTarget *gt, StreamId from, StreamId to, int64 count,
 		pend_refresh(gt->t.pend);
 	if (gp != NULL)
 		overlay_refresh(gt->t.pend, gp);
-	seen_walk_prepare(&w, gt, gp, &filter);
+	seen_walk_prepare(&w, gt, gp, &filter, true);
 	for (bool first = true; first || (!done && n < count); first = false)
 	{
 		int			want = (int) Min(RECORDS_AT_ONCE, count - n);

@@ -27,6 +27,8 @@ forget_contents(GroupPend *gp)
 	gp->nconsumers = gp->consumers_cap = 0;
 	gp->policy_set = false;
 	gp->skipped = STREAMID_MIN;
+	gp->released = false;
+	gp->oldest = PG_UINT64_MAX;
 	gp->delivered = gp->redelivered = gp->acked = gp->dead = 0;
 }
 
@@ -96,6 +98,7 @@ drop_consumer(GroupPend *gp, const Gop *op)
 	HASH_SEQ_STATUS seq;
 	OwnRecord  *r;
 
+	gp->released = gp->released || release;
 	gp->consumers[i].there = false;
 	gp->consumers[i].dropped = release ? DROPPED_RELEASING : DROPPED_ALL;
 	if (gp->records == NULL)
@@ -129,6 +132,9 @@ set_records(GroupPend *gp, const Gop *op)
 		if (keeps && op->nrecords > 0 && (delivers || (op->flags & GOP_ACTIVE) != 0))
 			c->active = Max(c->active, op->time);
 	}
+	if (consumer < 0)
+		gp->released = true;
+	gp->oldest = Min(gp->oldest, op->time);
 	for (uint32 i = 0; i < op->nrecords; i++)
 	{
 		GopRecord	record = gop_record(op, i);
@@ -445,7 +451,7 @@ id_cmp(const void *a, const void *b)
 }
 
 void
-seen_walk_prepare(SeenWalk *w, const GroupTarget *gt, const GroupPend *gp, const SeenFilter *f)
+seen_walk_prepare(SeenWalk *w, const GroupTarget *gt, const GroupPend *gp, const SeenFilter *f, bool own)
 {
 	HASH_SEQ_STATUS seq;
 	OwnRecord  *r;
@@ -454,7 +460,8 @@ seen_walk_prepare(SeenWalk *w, const GroupTarget *gt, const GroupPend *gp, const
 	w->gt = gt;
 	w->gp = gp;
 	w->filter = *f;
-	if (gp == NULL || gp->records == NULL)
+	w->with_own = own;
+	if (gp == NULL || gp->records == NULL || !own)
 		return;
 	w->own = MemoryContextAllocHuge(CurrentMemoryContext,
 									Max(1, hash_get_num_entries(gp->records)) * sizeof(StreamId));
@@ -541,7 +548,8 @@ seen_walk_next(SeenWalk *w, SeenRecord *r)
 
 		if (c < 0)
 		{
-			seen = see_base(w->gt, w->gp, w->base, w->g, &w->base_record, r);
+			seen = (w->with_own || overlay_record(w->gp, w->base_record.id) == NULL) &&
+				see_base(w->gt, w->gp, w->base, w->g, &w->base_record, r);
 			next_base(w);
 		}
 		else

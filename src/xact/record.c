@@ -403,7 +403,7 @@ tour(GroupTarget *gt, Size names, Tour *t)
 
 		t->room(want, t->arg);
 		batch_begin(&b, gt, names, want);
-		seen_walk_prepare(&w, gt, b.gp, &t->filter);
+		seen_walk_prepare(&w, gt, b.gp, &t->filter, true);
 		if (!batch_lock(&b))
 			strm_raise_no_group(gt);
 		done = meet_batch(&b, &w, t->from, want, t->meet, t->arg, &t->from);
@@ -532,7 +532,7 @@ history_any(GroupTarget *gt, const ReadSpec *spec, StreamId from, bool *known)
 		pend_refresh(gt->t.pend);
 	if (gp != NULL)
 		overlay_refresh(gt->t.pend, gp);
-	seen_walk_prepare(&w, gt, gp, &filter);
+	seen_walk_prepare(&w, gt, gp, &filter, true);
 	if (!unseen_lock(&gt->t, &u, GetActiveSnapshot(), true))
 		strm_raise_no_group(gt);
 	exists = overlay_exists(gt, gp);
@@ -581,7 +581,7 @@ strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenL
 		given_room(out, want);
 		out->cap = out->n + want;	/* gone ones count, too */
 		batch_begin(&b, gt, spec->consumer_len, want);
-		seen_walk_prepare(&w, gt, b.gp, &filter);
+		seen_walk_prepare(&w, gt, b.gp, &filter, true);
 		if (!batch_lock(&b))
 			strm_raise_no_group(gt);
 		done = meet_batch(&b, &w, after, want, meet_history, &h, &after) && out->n < out->cap;
