@@ -35,6 +35,18 @@ strm_part_new(SharedStream *ss, TransactionId xid)
 	return h;
 }
 
+/*
+ * The least of its ids tells: those of a set that has been merged are not above
+ * the last id, and one that goes unused matters to readers if there is an entry
+ * above it, which they could not reach.
+ */
+void
+strm_part_note(SharedStream *ss, const Part *part)
+{
+	if (part->reserved > 0 && sid_cmp(part->min_id, ss->stream.last_id) <= 0)
+		strm_listen_note(ss);
+}
+
 void
 strm_part_release(SharedStream *ss, EngHandle h)
 {
@@ -42,6 +54,7 @@ strm_part_release(SharedStream *ss, EngHandle h)
 
 	while (p->uses != 0)
 		strm_use_set(ss, h, STRM_PTR(GroupShare, STRM_PTR(GroupUse, p->uses)->share), false, false);
+	strm_part_note(ss, p);
 	if (p->prev != 0)
 		STRM_PTR(Part, p->prev)->next = p->next;
 	else

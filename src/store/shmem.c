@@ -2,9 +2,9 @@
  * shmem.c
  *	  Taking and laying out the shared memory.
  *
- * Three pieces are asked for at server start: the arena (stream.memory), the
- * registry's head with the fixed lightweight locks, and the ring of recent
- * adds.  After a crash of a backend the server lays all of them out anew and
+ * Four pieces are asked for at server start: the arena (stream.memory), the
+ * registry's head with the fixed lightweight locks, the ring of recent adds,
+ * and the head of what is listened to.  After a crash of a backend the server lays all of them out anew and
  * the first use of a database loads its streams again from the tables.
  *
  * Without shared_preload_libraries there is no memory: strm_shmem_ready says
@@ -19,11 +19,11 @@
 #include "store/store.h"
 
 #define TRANCHE_STREAM		"StreamEntries"	/* one stream */
-#define TRANCHE_FIXED		"StreamEngine"	/* registry and arena */
+#define TRANCHE_FIXED		"StreamEngine"	/* registry, listen, arena */
 
 enum
 {
-	LOCK_REGISTRY, LOCK_ARENA, LOCK_COUNT
+	LOCK_REGISTRY, LOCK_LISTEN, LOCK_ARENA, LOCK_COUNT
 };
 
 typedef struct StoreShared
@@ -65,7 +65,7 @@ shmem_request(void)
 	if (prev_shmem_request)
 		prev_shmem_request();
 	RequestAddinShmemSpace(add_size(add_size(MAXALIGN(sizeof(StoreShared)), arena_bytes()),
-									strm_recent_size()));
+									add_size(strm_recent_size(), strm_listen_size())));
 	RequestNamedLWLockTranche(TRANCHE_FIXED, LOCK_COUNT);
 }
 
@@ -99,6 +99,9 @@ shmem_startup(void)
 	region = ShmemInitStruct("stream recent adds", strm_recent_size(), &found);
 	strm_recent_init(region, found);
 
+	region = ShmemInitStruct("stream listeners", strm_listen_size(), &found);
+	strm_listen_init(region, found);
+
 	StrmRegistry = &Shared->registry;
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -129,6 +132,12 @@ LWLock *
 strm_registry_lock(void)
 {
 	return &FixedLocks[LOCK_REGISTRY].lock;
+}
+
+LWLock *
+strm_listen_lock(void)
+{
+	return &FixedLocks[LOCK_LISTEN].lock;
 }
 
 void

@@ -23,6 +23,7 @@
  *	  Db.sequencer			numbers and queue appends of one database
  *	  SharedStream.lock		one stream; never two at a time
  *	  registry				names and places
+ *	  listen				who listens to what (listen.c)
  *	  SharedStream.q_mutex	(spinlock) the queue's links
  *	  arena					(inside the engine's calls)
  * None is held across a wait, a table access, or anything that can raise an
@@ -320,6 +321,8 @@ typedef struct SharedStream
 	uint32		nloose;			/* of them without a group: to be freed when nobody needs them */
 	EngHandle	waiters;		/* first of the readers waiting, in order of arrival */
 	EngHandle	waiters_last;
+	uint64		listen_generation;	/* as of which `listened` is known (listen.c) */
+	bool		listened;		/* somebody wants its entries signalled */
 
 	/* protected by q_mutex; removal also needs lock exclusive */
 	slock_t		q_mutex;
@@ -345,6 +348,7 @@ extern void strm_shmem_init(void);	/* from _PG_init: request and hooks */
 extern bool strm_shmem_ready(void);
 extern void strm_lwlock_init(LWLock *lock);
 extern LWLock *strm_registry_lock(void);
+extern LWLock *strm_listen_lock(void);
 extern void strm_raise_full(void) pg_attribute_noreturn();
 
 typedef struct RegistryShared
@@ -455,6 +459,10 @@ extern void strm_rights_set(SharedStream *ss, Oid owner, EngHandle grants);
 extern EngHandle strm_part_new(SharedStream *ss, TransactionId xid);	/* 0: no memory */
 extern void strm_part_release(SharedStream *ss, EngHandle part);
 extern void strm_part_settle(SharedStream *ss); /* recompute last_reserved; frees what nobody needs */
+
+/* The ids that part has reserved are about to be free for readers to pass: if
+ * there are entries among or above them, who listens is to be told. */
+extern void strm_part_note(SharedStream *ss, const Part *part);
 
 /* Smallest id reserved by a transaction other than `own` (a Part, or 0);
  * STREAMID_MAX and false if there is none. */
@@ -577,7 +585,18 @@ extern void strm_wait_init(void);	/* once a backend, before its first use of a s
  * no lock held, sets their latches. */
 extern void strm_wake_note(SharedStream *ss);
 extern void strm_wake_note_db(Db *db);
+extern void strm_wake_proc(int procno);
 extern void strm_wake_flush(void);
+
+/* listen.c: who is to be told with NOTIFY (listen.h has the rest) */
+extern Size strm_listen_size(void);
+extern void strm_listen_init(void *place, bool found);
+
+/* There may be something new to read in ss: if somebody listens, the worker is
+ * to say so.  Lock held exclusive; takes the listen lock; cannot fail; to be
+ * followed by strm_wake_flush, which calls strm_listen_flush. */
+extern void strm_listen_note(SharedStream *ss);
+extern void strm_listen_flush(void);
 
 /* testpoint.c */
 extern char *strm_test_point;

@@ -72,6 +72,12 @@ wake_line(EngHandle first)
 }
 
 void
+strm_wake_proc(int procno)
+{
+	wake_add(procno);
+}
+
+void
 strm_wake_note(SharedStream *ss)
 {
 	wake_line(ss->waiters);
@@ -95,6 +101,7 @@ strm_wake_flush(void)
 		wake_noted[procno] = false;
 		SetLatch(&ProcGlobal->allProcs[procno].procLatch);
 	}
+	strm_listen_flush();
 }
 
 bool

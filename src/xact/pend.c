@@ -597,6 +597,8 @@ part_recompute(Pend *p)
 {
 	Part	   *part = STRM_PTR(Part, p->part);
 
+	if (p->nentries == 0)
+		strm_part_note(p->ss, part);
 	part->reserved = p->nentries;
 	part->min_id = p->nchunks > 0 ? p->chunks[0].first : STREAMID_MAX;
 	part->max_id = p->nchunks > 0 ? p->chunks[p->nchunks - 1].last : STREAMID_MIN;

@@ -10,19 +10,23 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
 	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
-	'fields', 'fields_from', 'field_bytes']) f;
+	'xlisten', 'xunlisten', 'channel', 'fields', 'fields_from', 'field_bytes']) f;
 SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
 FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
 	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
-	('xadd_many', 'SETOF stream.streamid'), ('xsetid', 'void'), ('xcfgset', 'void')) r(name, result)
+	('xadd_many', 'SETOF stream.streamid'), ('xsetid', 'void'), ('xcfgset', 'void'),
+	('xlisten', 'void'), ('xunlisten', 'void'), ('channel', 'text')) r(name, result)
 JOIN pg_proc p ON p.proname = r.name AND p.pronamespace = 'stream'::regnamespace
 WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY p.oid;
 SET search_path = public, stream, pg_catalog;
 
 -- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default)$' THEN 'uv' ELSE 'rv' END,
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
+
+-- A channel depends on the name alone.
+SELECT is(proparallel::text || provolatile::text, 'si', 'channel is marked right') FROM pg_proc WHERE pronamespace = 'stream'::regnamespace AND proname = 'channel';
 
 -- The key comes first everywhere, and is of type stream; defaults are of no stream.
 SELECT is(p.proargtypes[0], 'stream.stream'::regtype::oid, format('first argument of %s', p.proname))

@@ -23,8 +23,8 @@ else
 
 SKIP:
 {
-	skip 'extension not created', 6 if $status != 0;
-	for my $call ("xadd('s', '{\"a\":1}')", "xlen('s')", "xcreate('s')", "xtrim('s', 1)")
+	skip 'extension not created', 8 if $status != 0;
+	for my $call ("xadd('s', '{\"a\":1}')", "xlen('s')", "xcreate('s')", "xtrim('s', 1)", "xlisten('s')", "xunlisten('s')")
 	{
 		is(sqlstate($node, "SELECT stream.$call"), '55000', "$call is 55000");
 	}

@@ -23,7 +23,7 @@ $primary->wait_for_catchup($standby);
 
 for my $read (q{SELECT stream.xlen('before')}, q{SELECT * FROM stream.xrange('before')}, q{SELECT * FROM stream.xread('before', '0')},
 	q{SELECT stream.xexists('before')}, q{SELECT stream.xtail('before')}, q{SELECT * FROM stream.xinfo_stream('before')},
-	q{CALL stream.xwait('before', '$', '1 s')})
+	q{CALL stream.xwait('before', '$', '1 s')}, q{SELECT stream.xlisten('before')}, q{SELECT stream.xunlisten('before')})
 {
 	is(sqlstate($standby, $read), '0A000', $read);
 }
@@ -35,6 +35,7 @@ for my $write (q{SELECT stream.xadd('before', '{"a":1}')}, q{SELECT stream.xdel(
 # The types and the tables are there as ever.
 is($standby->safe_psql('postgres', q{SELECT count(*) FROM stream.catalog}), 2, 'tables can be read');
 is($standby->safe_psql('postgres', q{SELECT stream.fields('a', 1)}), '{"a": "1"}', 'types work');
+is($standby->safe_psql('postgres', q{SELECT stream.channel('before')}), 'stream.before', 'and channels have their names');
 
 # A transaction open on the primary when it fails is not on the other side.
 my $state = logical_state($primary);
