@@ -270,7 +270,7 @@ extern void pend_forget_all(void);
 extern void strm_xact_init(void);	/* from _PG_init */
 extern void strm_check_sealed(void);	/* 55000 after pre-commit */
 
-/* --- lifecycle.c: drops of the extension and of databases --- */
+/* --- lifecycle.c: drops of the extension and of databases, and the like --- */
 
 extern void strm_lifecycle_init(void);
 extern void strm_lifecycle_finish(bool committed);
