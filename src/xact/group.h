@@ -239,7 +239,7 @@ extern void live_walk(LiveWalk *w, SharedStream *ss, Pend *p, StreamId from);
 extern bool live_next(LiveWalk *w, StreamId *id);
 extern bool live_has(SharedStream *ss, Pend *p, StreamId id);
 
-/* --- names.c: owners' names outside the lock --- */
+/* --- owner.c: owners' names outside the lock --- */
 
 typedef struct NameCache
 {

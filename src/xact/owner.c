@@ -1,5 +1,5 @@
 /*
- * names.c
+ * owner.c
  *	  Names of the owners of pending records, outside the lock.
  *
  * Records name their owner by number.  A name is looked up under the lock once
