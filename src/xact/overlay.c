@@ -397,7 +397,7 @@ add_flight(const GroupShare *g, SeenRecord *r, bool own)
 		(void) strm_flight_get(g, r->id, &f);
 	r->flight = f.part;
 	r->attempts = own ? 0 : f.attempts;	/* ours are counted in */
-	r->count += r->attempts;
+	r->count = Min(r->count + r->attempts, (uint64) PG_INT64_MAX);	/* FATAL may have set it to the most */
 }
 
 static bool
