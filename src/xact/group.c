@@ -227,7 +227,7 @@ group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g
 		}
 		*g = strm_share(p->ss, gp->name, gp->len, true);
 		full = *g == NULL;
-		xid = full ? InvalidTransactionId : strm_share_other(p->ss, *g, p->part, admin);
+		xid = full ? InvalidTransactionId : strm_share_other(p->ss, *g, p->part, !admin);
 		if (!full && !TransactionIdIsValid(xid))
 		{
 			full = !strm_use_add(p->ss, p->part, *g, admin);
