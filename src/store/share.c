@@ -341,13 +341,24 @@ void
 strm_gop_end(SharedStream *ss, const Gop *op, EngHandle part, bool done)
 {
 	GroupShare *g;
+	StreamGroup *group;
 	FlightEnd	how = done ? FLIGHT_DONE :
 		op->kind == GOP_DELIVER || (op->kind == GOP_SET && op->has_consumer) ? FLIGHT_FAILED : FLIGHT_BACK;
 
 	if (op->nrecords == 0 || (g = strm_share(ss, op->group, op->group_len, false)) == NULL)
 		return;
+	group = group_find(&StrmArena, &ss->stream, op->group, op->group_len);
 	for (uint32 i = 0; i < op->nrecords; i++)
-		strm_flight_end(g, gop_record(op, i).id, part, how);
+	{
+		StreamId	id = gop_record(op, i).id;
+
+		strm_flight_end(g, id, part, how);
+		/* a record made by force may be of an entry that is still to be
+		 * delivered: reads that met it in flight have passed it over */
+		if (done && op->kind != GOP_DELIVER && group != NULL &&
+			group_undelivered(&StrmArena, &ss->stream, group, id, id) > 0)
+			lower_hints(g, id);
+	}
 }
 
 EngStatus
