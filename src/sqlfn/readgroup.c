@@ -100,7 +100,7 @@ read_groups(GroupCall *call, FieldsBuf *buf)
 		GroupTarget gt;
 
 		spec.count = Min(spec.count, call->maxcount - total);
-		open_group(call->db, c->key, call->grp, PRIV_UPDATE, true, &gt);
+		open_group(call->db, c->key, call->grp, PRIV_UPDATE, c->history, &gt);
 		if (c->history)
 			strm_group_history(&gt, &spec, c->after, &list);
 		else
@@ -124,7 +124,7 @@ next_due(GroupCall *call)
 		GroupTarget gt;
 		uint64		due = PG_UINT64_MAX;
 
-		open_group(call->db, call->cursors[i].key, call->grp, PRIV_UPDATE, true, &gt);
+		open_group(call->db, call->cursors[i].key, call->grp, PRIV_UPDATE, false, &gt);
 		if (strm_group_ready(&gt, &call->spec, &due))
 			due = 0;
 		first = Min(first, due);
