@@ -240,8 +240,8 @@ SELECT retry, max_deliveries, dead_letter, in_order FROM xinfo_groups('t');
 -- The views.
 SELECT stream, grp, lag, lag_seconds > 1e9 AS seconds, oldest_undelivered, pending, released, in_flight, consumers, delivered, redelivered, acked, dead
 	FROM stream.groups ORDER BY stream, grp COLLATE "C";
-SELECT stream, grp, consumer, pending, inactive IS NULL AS never FROM stream.consumers WHERE stream <> 'long' ORDER BY 1, 2 COLLATE "C", 3 COLLATE "C";
-SELECT stream, grp, count(*), count(consumer) AS owned FROM stream.pending GROUP BY 1, 2 ORDER BY 1, 2 COLLATE "C";
+SELECT stream, grp, consumer, pending, inactive IS NULL AS never FROM stream.consumers WHERE stream <> 'long' ORDER BY stream, grp COLLATE "C", consumer COLLATE "C";
+SELECT stream, grp, count(*), count(consumer) AS owned FROM stream.pending GROUP BY 1, 2 ORDER BY stream, grp COLLATE "C";
 SELECT count(xdrop(s)) FROM unnest('{s,t,made,long}'::text[]) s;
 SELECT count(*) FROM stream.groups;
 DROP FUNCTION grp, pel;

@@ -1,6 +1,8 @@
 -- What each command does to a pending record, its consumer and the cursor: redis-streams' table of state changes, a row a
 -- block.  The record's time is shown as old (it was claimed with an idle time of an hour before) or now.
 SET search_path = public, stream;
+CREATE TABLE mark(at timestamptz);
+INSERT INTO mark VALUES (now());
 CREATE FUNCTION state(text DEFAULT 'c') RETURNS TABLE (owner text, deliveries bigint, delivered text, seen text, active text, cursor streamid)
 	LANGUAGE sql AS $$
 	SELECT p.consumer, p.deliveries, CASE WHEN p.idle > '30 min' THEN 'old' WHEN p.idle IS NOT NULL THEN 'now' END,
@@ -10,8 +12,6 @@ CREATE FUNCTION state(text DEFAULT 'c') RETURNS TABLE (owner text, deliveries bi
 	LEFT JOIN xpending('s', 'g', '1-0', '1-0') p ON true
 	LEFT JOIN xinfo_consumers('s', 'g') c ON c.name = $1
 	CROSS JOIN (SELECT clock_timestamp() - at FROM mark) m(mark) $$;
-CREATE TABLE mark(at timestamptz);
-INSERT INTO mark VALUES (now());
 -- Times are kept in milliseconds: the mark lies strictly between what was before and what comes.
 CREATE PROCEDURE mark() LANGUAGE plpgsql AS $$
 DECLARE before timestamptz := clock_timestamp();

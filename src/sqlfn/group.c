@@ -69,7 +69,7 @@ stream_xgroup_create(PG_FUNCTION_ARGS)
 									 arg_bool(fcinfo, 6, false)));
 }
 
-/* What xgroup_set changes of a policy, and what it has become. */
+/* What xgroup_set changes of a policy. */
 typedef struct PolicyChange
 {
 	int64		retry;			/* ms; -1: as it is */
@@ -78,7 +78,6 @@ typedef struct PolicyChange
 	KeyArg		dead_letter;
 	bool		sets_in_order;
 	bool		in_order;
-	GroupPolicy result;
 } PolicyChange;
 
 static void
@@ -97,7 +96,11 @@ change_policy(GroupPolicy *p, void *arg)
 	}
 	if (c->sets_in_order)
 		p->in_order = c->in_order;
-	c->result = *p;
+	if (p->max_deliveries > 0 && p->dead_letter_len == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_deliveries needs a dead-letter stream"),
+				 errhint("Give dead_letter, too.")));
 }
 
 /*
@@ -140,11 +143,6 @@ stream_xgroup_set(PG_FUNCTION_ARGS)
 		refuse_dead_letter(key);
 	open_group(db, key, grp, PRIV_UPDATE, true, &gt);
 	strm_group_set(&gt, change_policy, &change);
-	if (change.result.max_deliveries > 0 && change.result.dead_letter_len == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_deliveries needs a dead-letter stream"),
-				 errhint("Give dead_letter, too.")));
 	PG_RETURN_VOID();
 }
 

@@ -34,6 +34,16 @@ resolve_pos(GroupTarget *gt, const StreamPos *pos)
 	}
 }
 
+/* As in Redis no more have been read than were ever added. */
+static int64
+resolve_read(GroupTarget *gt, int64 entries_read)
+{
+	View		v;
+
+	return entries_read > 0 && view_take(&gt->t, &v) ? (int64) Min((uint64) entries_read, v.entries_added)
+		: entries_read;
+}
+
 /* Does the group exist for us, with nobody changing that now? */
 static bool
 exists_for_good(GroupTarget *gt)
@@ -81,7 +91,7 @@ bool
 strm_group_create(GroupTarget *gt, const StreamPos *pos, int64 entries_read, bool in_order,
 				  bool if_not_exists)
 {
-	Gop			op = {.kind = GOP_CREATE, .flags = in_order ? GOP_IN_ORDER : 0, .entries_read = entries_read};
+	Gop			op = {.kind = GOP_CREATE, .flags = in_order ? GOP_IN_ORDER : 0};
 	GroupPend  *gp;
 	GroupShare *g;
 	bool		exists = exists_for_good(gt);
@@ -89,6 +99,7 @@ strm_group_create(GroupTarget *gt, const StreamPos *pos, int64 entries_read, boo
 	if (!exists)
 	{
 		op.pos = resolve_pos(gt, pos);
+		op.entries_read = resolve_read(gt, entries_read);
 		if (!lock_alone(gt, &gp, &g, 0))
 			strm_raise_missing(gt->t.name, gt->t.len);
 		exists = overlay_exists(gt, gp);
@@ -132,7 +143,9 @@ change(GroupTarget *gt, Gop *op)
 void
 strm_group_setid(GroupTarget *gt, const StreamPos *pos, int64 entries_read)
 {
-	Gop			op = {.kind = GOP_SETID, .pos = resolve_pos(gt, pos), .entries_read = entries_read};
+	Gop			op = {
+		.kind = GOP_SETID, .pos = resolve_pos(gt, pos), .entries_read = resolve_read(gt, entries_read)
+	};
 
 	if (!change(gt, &op))
 		strm_raise_no_group(gt);
