@@ -81,7 +81,7 @@ SELECT xadd('s', '{"n":8}', '8-0', minid => '7'), ids('s'), pel('s', 'g');
 CALL begin_again();
 SELECT count(*) FROM xadd_many('s', array['{"n":7}', '{"n":8}']::streamfields[], '{7-0,8-0}', maxlen => 3, refs => 'ACKED');
 SELECT ids('s');
--- Approximate trims: exactly what the others would take of whole nodes.
+-- Approximate trims: with ACKED they are exact, as entries go from the middle of nodes.
 SELECT xcreate('nodes'), xcfgset('nodes', node_max_entries => 2);
 SELECT count(xadd('nodes', fields('n', n), n || '-0')) FROM generate_series(1, 9) n;
 SELECT xgroup_create('nodes', 'g'), (SELECT count(*) FROM xreadgroup('nodes', 'g', 'c', count => 4));
@@ -94,7 +94,7 @@ BEGIN;
 SELECT * FROM xdelex('s', '1-0', 'ACKED');
 SELECT xack('s', 'g', '1-0'), xack('s', 'h', '1-0');
 SELECT * FROM xdelex('s', '1-0', 'ACKED');
-SELECT xdelex('s', '2-0', 'KEEPREF'), pel('s', 'g'), xdelex('s', '2-0', 'DELREF'), pel('s', 'g');
+SELECT xdelex('s', '2-0', 'KEEPREF'), pel('s', 'g');
 SAVEPOINT a;
 SELECT xtrim('s', 1), ids('s'), pel('s', 'g'), pel('s', 'h');
 ROLLBACK TO a;

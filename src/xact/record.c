@@ -340,7 +340,17 @@ strm_group_claim(GroupTarget *gt, const StreamId *ids, int n, const ClaimSpec *s
 
 	touch(gt, spec);
 	given_room(out, n);
-	(void) named_all(gt, ids, n, &named);
+	/* active is who was given something now, whatever time the records get */
+	if (named_all(gt, ids, n, &named) > 0 && spec->time != 0)
+	{
+		Gop			active = {
+			.kind = GOP_CONSUMER, .flags = GOP_ACTIVE, .has_consumer = true,
+			.consumer = spec->consumer, .consumer_len = spec->consumer_len, .time = strm_now_ms()
+		};
+		GroupPend  *gp = gpend_prepare(gt->t.pend, gt->name, gt->len, spec->consumer_len, 0, 0);
+
+		gpend_add(gt->t.pend, gp, &active, NULL, NULL, false);
+	}
 }
 
 /* --- going over records --- */
