@@ -11,6 +11,7 @@ GRANT CREATE ON SCHEMA stream TO p_owner;
 
 SET ROLE p_owner;
 SELECT count(xadd('s', fields('n', n), n || '-0')) FROM generate_series(1, 3) n;
+SELECT xgroup_create('s', 'g'), xgroup_set('s', 'g', retry => '1 day'), (SELECT count(*) FROM xreadgroup('s', 'g', 'c', count => 2)), xcreate('dead');
 SELECT xgrant('s', 'SELECT', 'p_select'), xgrant('s', 'INSERT', 'p_insert'), xgrant('s', 'UPDATE', 'p_update'),
        xgrant('s', 'DELETE', 'p_delete'), xgrant('s', 'ALL', 'p_all'), xgrant('s', 'select, insert', 'p_group');
 RESET ROLE;
@@ -61,6 +62,30 @@ SELECT * FROM matrix(array[
 	$$SELECT xtrim('s', 1)$$,
 	$$INSERT INTO stream.append(key, fields) VALUES ('s', '{"a":1}')$$,
 	$$SELECT xadd('s', '{"a":1}', producer => 'p', iid => 'i')$$,
+	$$SELECT xgroup_create('s', 'h')$$,
+	$$SELECT xgroup_set('s', 'g', retry => '1 min')$$,
+	$$SELECT xgroup_setid('s', 'g', '0')$$,
+	$$SELECT xgroup_destroy('s', 'g')$$,
+	$$SELECT xgroup_createconsumer('s', 'g', 'd')$$,
+	$$SELECT xgroup_delconsumer('s', 'g', 'c')$$,
+	$$SELECT * FROM xreadgroup('s', 'g', 'c')$$,
+	$$SELECT * FROM xreadgroup('s', 'g', 'c', '0')$$,
+	$$SELECT * FROM xreadgroup('s', 'g', 'c', '3-0', block => '1 ms')$$,
+	$$SELECT * FROM xreadgroup_many('{s}', 'g', 'c')$$,
+	$$SELECT xack('s', 'g', '1-0')$$,
+	$$SELECT xnack('s', 'g', 'FAIL', '1-0')$$,
+	$$SELECT xclaim('s', 'g', 'd', '0', '1-0')$$,
+	$$SELECT xautoclaim('s', 'g', 'd', '0')$$,
+	$$SELECT xreclaim('s', 'g', '0')$$,
+	$$SELECT xreclaim('s', 'g', '0', 1, 'dead')$$,
+	$$SELECT 1 / count(*) FROM xreclaim_all()$$,
+	$$SELECT xackdel('s', 'g', '1-0')$$,
+	$$SELECT xdelex('s', '1-0')$$,
+	$$SELECT xpending('s', 'g')$$,
+	$$SELECT xpending_summary('s', 'g')$$,
+	$$SELECT xinfo_groups('s')$$,
+	$$SELECT xinfo_consumers('s', 'g')$$,
+	$$SELECT xgroup_create('new', 'g', mkstream => true)$$,
 	$$SELECT xsetid('s', '9-0')$$,
 	$$SELECT xcfgset('s', idmp_maxsize => 7)$$,
 	$$SELECT xdrop('s')$$,
@@ -73,6 +98,9 @@ SELECT * FROM matrix(array[
 	$$SELECT xadd('new', '{"a":1}')$$,
 	$$SELECT 1 / count(*) FROM stream.streams$$,
 	$$SELECT 1 / count(*) FROM stream.grants$$,
+	$$SELECT 1 / count(*) FROM stream.groups$$,
+	$$SELECT 1 / count(*) FROM stream.consumers$$,
+	$$SELECT 1 / count(*) FROM stream.pending$$,
 	$$SELECT 1 FROM stream.catalog$$,
 	$$SELECT 1 FROM stream.privilege$$,
 	$$SELECT 1 FROM stream.default_privilege$$,
@@ -94,6 +122,9 @@ CALL xwait('s', '0', '1 ms');
 RESET ROLE;
 \set VERBOSITY default
 SELECT * FROM stream.grants;
+-- What privileges allow in one stream is nothing in another.
+SELECT stream, grp FROM stream.groups;
+SELECT xdrop('dead');
 
 -- Everybody, partial revokes, and how privileges may be written.
 SELECT xgrant('s', 'All  ', '-'), xrevoke('s', ' insert,DELETE ', '-'), xrevoke('s', 'all privileges', 'p_all'), xrevoke('s', 'SELECT', 'p_stranger');

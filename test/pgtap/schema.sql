@@ -10,18 +10,30 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
 	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
+	'xgroup_create', 'xgroup_set', 'xgroup_setid', 'xgroup_destroy', 'xgroup_createconsumer', 'xgroup_delconsumer', 'xreadgroup', 'xreadgroup_many', 'xack',
+	'xackdel', 'xnack', 'xdelex', 'xclaim', 'xautoclaim', 'xreclaim', 'xreclaim_all', 'xpending', 'xpending_summary', 'xinfo_groups', 'xinfo_consumers',
 	'xlisten', 'xunlisten', 'channel', 'fields', 'fields_from', 'field_bytes']) f;
 SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
 FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
 	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
 	('xadd_many', 'SETOF stream.streamid'), ('xsetid', 'void'), ('xcfgset', 'void'),
+	('xgroup_create', 'boolean'), ('xgroup_set', 'void'), ('xgroup_setid', 'void'), ('xgroup_destroy', 'boolean'), ('xgroup_createconsumer', 'boolean'),
+	('xgroup_delconsumer', 'bigint'), ('xack', 'bigint'), ('xnack', 'bigint'), ('xackdel', 'TABLE(id stream.streamid, result integer)'),
+	('xdelex', 'TABLE(id stream.streamid, result integer)'), ('xreclaim', 'TABLE(released bigint, dead bigint)'),
+	('xreadgroup', 'TABLE(key stream.stream, id stream.streamid, fields stream.streamfields, idle interval, deliveries bigint)'),
+	('xreadgroup_many', 'TABLE(key stream.stream, id stream.streamid, fields stream.streamfields, idle interval, deliveries bigint)'),
+	('xclaim', 'TABLE(id stream.streamid, fields stream.streamfields)'),
+	('xautoclaim', 'TABLE(id stream.streamid, fields stream.streamfields, deliveries bigint)'),
+	('xreclaim_all', 'TABLE(key stream.stream, grp text, released bigint, dead bigint)'),
+	('xpending', 'TABLE(id stream.streamid, consumer text, idle interval, deliveries bigint)'),
+	('xpending_summary', 'TABLE(pending bigint, min_id stream.streamid, max_id stream.streamid, consumers jsonb)'),
 	('xlisten', 'void'), ('xunlisten', 'void'), ('channel', 'text')) r(name, result)
 JOIN pg_proc p ON p.proname = r.name AND p.pronamespace = 'stream'::regnamespace
 WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY p.oid;
 SET search_path = public, stream, pg_catalog;
 
 -- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten)$' THEN 'uv' ELSE 'rv' END,
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten|xgroup_\w+|xreadgroup|xreadgroup_many|xack|xackdel|xnack|xdelex|xclaim|xautoclaim|xreclaim|xreclaim_all)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 
@@ -30,9 +42,9 @@ SELECT is(proparallel::text || provolatile::text, 'si', 'channel is marked right
 
 -- The key comes first everywhere, and is of type stream; defaults are of no stream.
 SELECT is(p.proargtypes[0], 'stream.stream'::regtype::oid, format('first argument of %s', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_(support|many|default)$' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_(support|many|default|all)$' ORDER BY p.oid;
 SELECT is(p.proargnames[1], 'key', format('its name in %s', p.proname))
-FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_(support|default)$' AND p.proname !~ '^xread_many$' ORDER BY p.oid;
+FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_(support|default|all)$' AND p.proname !~ '^xread(group)?_many$' ORDER BY p.oid;
 
 -- No function may be called by a user with an argument of type internal or cstring that does not have to be.
 SELECT is_empty($$
@@ -59,7 +71,7 @@ FROM (VALUES ('text', 'streamid', 'i'), ('varchar', 'streamid', 'i'), ('streamid
 LEFT JOIN pg_cast c ON c.castsource = w.f::regtype AND c.casttarget = w.t::regtype;
 
 -- Views, and tables nobody but the engine writes.
-SELECT has_view('stream', v, format('view %s', v)) FROM unnest(array['streams', 'grants', 'activity']::name[]) v;
+SELECT has_view('stream', v, format('view %s', v)) FROM unnest(array['streams', 'grants', 'activity', 'groups', 'consumers', 'pending']::name[]) v;
 SELECT has_table('stream', t, format('table %s', t)) FROM unnest(array['catalog', 'privilege', 'default_privilege', 'journal_0']::name[]) t;
 SELECT ok(NOT has_table_privilege('public', c.oid, p), format('%s on %s is not for all', p, c.relname))
 FROM pg_class c, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) p
