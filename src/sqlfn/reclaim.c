@@ -33,24 +33,23 @@ typedef struct Reclaimed
 static void
 complete_spec(GroupTarget *gt, ReclaimSpec *spec)
 {
-	GroupView	v;
+	GroupPolicy policy;
 
-	if (!strm_group_view(gt, &v))
-		strm_raise_no_group(gt);
+	(void) strm_group_policy(gt, &policy);
 	if (spec->min_idle < 0)
 	{
-		if (v.retry == 0)
+		if (policy.retry == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("min_idle is needed: consumer group \"%.*s\" has no policy",
 							(int) gt->len, gt->name),
 					 errhint("Give min_idle, or set retry with xgroup_set.")));
-		spec->min_idle = (int64) v.retry;
+		spec->min_idle = (int64) policy.retry;
 	}
-	if (spec->dead_letter.name == NULL && v.dead_letter != NULL)
-		spec->dead_letter = (KeyArg) {v.dead_letter, v.dead_letter_len};
+	if (spec->dead_letter.name == NULL && policy.dead_letter_len > 0)
+		spec->dead_letter = (KeyArg) {policy.dead_letter, policy.dead_letter_len};
 	if (spec->max_deliveries < 0)
-		spec->max_deliveries = (int64) v.max_deliveries;
+		spec->max_deliveries = (int64) policy.max_deliveries;
 	if (spec->max_deliveries > 0 && spec->dead_letter.name == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -93,47 +92,42 @@ dead_fields(const GroupTarget *gt, const NodeEntry *e, const DeadRecord *d)
 	return fields_end(&b);
 }
 
+static int
+dead_cmp(const void *a, const void *b)
+{
+	return sid_cmp(((const DeadRecord *) a)->id, ((const DeadRecord *) b)->id);
+}
+
 /*
- * Move dead letters: add them to the other stream, by the rules of xadd, and
- * acknowledge them.  An entry that is no more has nothing to be moved.  Returns
- * how many were.
+ * Add dead letters, which are acknowledged already, to the other stream, by
+ * the rules of xadd.  Of an entry that is no more there is nothing to add.
+ * Returns how many were.
  */
 static int64
-move_dead(Db *db, GroupTarget *gt, KeyArg to, const DeadRecord *dead, int ndead)
+move_dead(Db *db, GroupTarget *gt, KeyArg to, DeadRecord *dead, int ndead)
 {
 	static const StreamPos automatic = {.kind = POS_AUTO};
 	EntryFinder finder = {.t = &gt->t};
-	StreamId   *moved = palloc_extended(ndead * sizeof(StreamId), MCXT_ALLOC_HUGE);
-	StreamId   *gone = palloc_extended(ndead * sizeof(StreamId), MCXT_ALLOC_HUGE);
-	int			nmoved = 0;
-	int			ngone = 0;
+	int64		moved = 0;
 
+	qsort(dead, ndead, sizeof(DeadRecord), dead_cmp);
 	for (int i = 0; i < ndead; i++)
 	{
 		const NodeEntry *e = finder_get(&finder, dead[i].id, dead[ndead - 1].id, ndead - i);
+		StreamFields *fields;
+		StreamId	id;
+		bool		repeated;
 
 		CHECK_FOR_INTERRUPTS();
 		if (e == NULL)
-			gone[ngone++] = dead[i].id;
-		else
-		{
-			StreamFields *fields = dead_fields(gt, e, &dead[i]);
-			StreamId	id;
-			bool		repeated;
-
-			(void) add_entry(db, to, true, &automatic, streamfields_lp(fields), NULL, NULL, &id, &repeated);
-			pfree(fields);
-			moved[nmoved++] = dead[i].id;
-		}
+			continue;
+		fields = dead_fields(gt, e, &dead[i]);
+		(void) add_entry(db, to, true, &automatic, streamfields_lp(fields), NULL, NULL, &id, &repeated);
+		pfree(fields);
+		moved++;
 	}
 	finder_end(&finder);
-	if (nmoved > 0)
-		(void) strm_group_ack(gt, moved, nmoved, true, NULL);
-	if (ngone > 0)
-		(void) strm_group_ack(gt, gone, ngone, false, NULL);
-	pfree(moved);
-	pfree(gone);
-	return nmoved;
+	return moved;
 }
 
 static Reclaimed

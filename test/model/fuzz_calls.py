@@ -32,6 +32,9 @@ JSONS = ['{}', '{"a":1}', '{"a":"b"}', '[]', '1', '"x"', 'null', '{"a":null}', '
          '{"$bytea:\\\\xgg":1}', '{"a":"\\u0000"}', '{"a":"\\ud800"}', '{"\\u0000":1}', '{"a":"\\u00e4\\ud83d\\ude00"}', '{"a"', '{"a":}', '{a:1}', "{'a':1}",
          '{"a":1e400}', '{"a":-0}', '{"a":18446744073709551616}', '{"a":1}{"b":2}', '{"a":1,}', '  {"a" : 1 }  ', '{"a":"\\q"}', '{"a":NaN}',
          '{"a":[[[[{"$bytea":"\\\\x00"}]]]]}', '{"a":[{"$bytea":"\\\\x00"},1]}', '{"a":"\\"}', '\ufeff{"a":1}']
+MODES = ["SILENT", "fail", "FATAL", "", "x"]
+# What arguments of these names are mostly given, so that calls get beyond finding the group.
+NAMES = {"grp": ["g", "g", "h", ""], "consumer": ["c", "c", "d", ""], "mode": MODES, "dead_letter": ["e", "dead"]}
 REFS = ["KEEPREF", "delref", "ACKED", "", "x", "DELREF "]
 ARRAYS = ["{}", "{NULL}", "{1-0}", "{1-0,2-0}", "{1-0,NULL}", "{{1-0},{2-0}}", "[5:6]={1-0,2-0}", "{1-0,1-0,1-0}", "{,}", "{1-0,}", "{", "}", "{1-0}x", '{"1-0"}',
           '{"1-0', "{a}", "{18446744073709551615-18446744073709551615}", "{ 1 , 2 }", "{{}}", "{1-0 2-0}"]
@@ -201,6 +204,11 @@ class Fuzzer:
             return q(self.text()) + "::text"
         return q(self.text()) + "::" + typ
 
+    def argument(self, name, typ):
+        if name in NAMES and typ == "text" and self.r.random() < 0.85:
+            return self.quote(self.r.choice(NAMES[name])) + "::text"
+        return self.value(typ)
+
     # --- statements ---
 
     def call(self):
@@ -214,7 +222,7 @@ class Fuzzer:
             n -= r.randrange(ndefaults + 1)
         named = names and n > 2 and r.random() < 0.2
         for i in range(n):
-            v = self.value(types[i])
+            v = self.argument(names[i] if i < len(names) else "", types[i])
             if variadic and i == len(types) - 1:
                 v = "VARIADIC " + v if types[i].endswith("[]") else ", ".join(self.value(types[i]) for _ in range(r.choice([1, 2, 3, 4, 50])))
                 named = False
@@ -241,6 +249,11 @@ class Fuzzer:
                          "SELECT stream.xadd_many('%s', ARRAY['{\"a\":1}','{\"b\":\"2\"}']::stream.streamfields[])",
                          "SELECT stream.xadd('%s', '{\"a\":1}', (SELECT (stream.xtail('a')::timestamptz)))",
                          "SELECT count(*) FROM (SELECT stream.xadd('%s', fields) FROM stream.xrange('b', count => 50)) s",
+                         "SELECT stream.xgroup_create('%s', 'g', mkstream => true, if_not_exists => true)",
+                         "SELECT stream.xgroup_create('%s', 'h', '3', in_order => false, if_not_exists => true)",
+                         "SELECT * FROM stream.xreadgroup('%s', 'g', 'c', count => 5)", "SELECT * FROM stream.xreadgroup('%s', 'h', 'd', count => 3)",
+                         "SELECT stream.xack('{0}', 'g', array(SELECT id FROM stream.xpending('{0}', 'g', count => 3))) -- %s".format(r.choice("abcde")),
+                         "SELECT * FROM stream.xreclaim('%s', 'g', '0', 3, 'dead')",
                          "SELECT * FROM stream.xrange('%s', count => 5)", "SELECT stream.xinfo_stream('%s')"]) % r.choice("abcde")
 
     def binary(self):
