@@ -89,6 +89,8 @@ SELECT * FROM matrix(array[
 	$$SELECT xsetid('s', '9-0')$$,
 	$$SELECT xcfgset('s', idmp_maxsize => 7)$$,
 	$$SELECT xdrop('s')$$,
+	$$SELECT xrename('s', 's')$$,
+	$$SELECT xrename('s', 'new')$$,
 	$$SELECT xgrant('s', 'SELECT', 'p_stranger')$$,
 	$$SELECT xrevoke('s', 'ALL', 'p_group')$$,
 	$$SELECT xowner('s', 'p_owner')$$,

@@ -47,6 +47,10 @@ CREATE FUNCTION stream.xdrop(key stream.stream)
     RETURNS boolean
     AS 'MODULE_PATHNAME', 'stream_xdrop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
+CREATE FUNCTION stream.xrename(key stream.stream, newkey stream.stream)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'stream_xrename' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
 CREATE FUNCTION stream.xsetid(
     key stream.stream, last_id stream.streamid, entries_added bigint DEFAULT NULL,
     max_deleted_id stream.streamid DEFAULT NULL)

@@ -39,7 +39,7 @@ extern void strm_tables_init(void); /* from _PG_init: invalidation callback */
 extern void strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
 								uint32 node_max_bytes, uint32 node_max_entries);
 extern void strm_catalog_delete(int64 id);
-extern void strm_catalog_set_owner(int64 id, Oid owner);
+extern void strm_catalog_change(int64 id, const char *name, uint32 len, Oid owner);	/* NULL, InvalidOid: as it is */
 
 /* --- privilege.c: the rows of grants --- */
 

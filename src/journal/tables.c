@@ -164,8 +164,8 @@ strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,
 }
 
 /* SnapshotSelf: finds what the transaction itself has inserted, and takes no
- * predicate locks; nobody else changes the row of a stream that we drop or
- * give to another. */
+ * predicate locks; nobody else changes the row of a stream that we drop,
+ * rename or give to another. */
 static SysScanDesc
 catalog_scan(Relation rel, int64 id)
 {
@@ -189,7 +189,7 @@ strm_catalog_delete(int64 id)
 }
 
 void
-strm_catalog_set_owner(int64 id, Oid owner)
+strm_catalog_change(int64 id, const char *name, uint32 len, Oid owner)
 {
 	Relation	rel = strm_table_open(strm_catalog_oid(), RowExclusiveLock);
 	SysScanDesc scan = catalog_scan(rel, id);
@@ -203,7 +203,10 @@ strm_catalog_set_owner(int64 id, Oid owner)
 		HeapTuple	changed;
 
 		values[Anum_catalog_owner - 1] = ObjectIdGetDatum(owner);
-		replace[Anum_catalog_owner - 1] = true;
+		replace[Anum_catalog_owner - 1] = OidIsValid(owner);
+		if (name != NULL)
+			values[Anum_catalog_name - 1] = PointerGetDatum(cstring_to_text_with_len(name, len));
+		replace[Anum_catalog_name - 1] = name != NULL;
 		changed = heap_modify_tuple(tuple, RelationGetDescr(rel), values, nulls, replace);
 		CatalogTupleUpdate(rel, &tuple->t_self, changed);
 		heap_freetuple(changed);

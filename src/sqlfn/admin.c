@@ -1,6 +1,6 @@
 /*
  * admin.c
- *	  xcreate, xdrop, xsetid, xcfgset, xinfo_stream.
+ *	  xcreate, xdrop, xrename, xsetid, xcfgset, xinfo_stream.
  */
 #include "postgres.h"
 
@@ -25,9 +25,7 @@ stream_xcreate(PG_FUNCTION_ARGS)
 	bool		made = strm_make(db, key.name, key.len);
 
 	if (!made && !arg_bool(fcinfo, 1, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("stream \"%.*s\" already exists", (int) key.len, key.name)));
+		strm_raise_exists(key.name, key.len);
 	PG_RETURN_BOOL(made);
 }
 
@@ -42,6 +40,23 @@ stream_xdrop(PG_FUNCTION_ARGS)
 	KeyArg		key = arg_key(fcinfo, 0);
 
 	PG_RETURN_BOOL(strm_drop(db, key.name, key.len));
+}
+
+/*
+ * xrename(key, newkey): RENAMENX.  42704, 42710.
+ */
+PG_FUNCTION_INFO_V1(stream_xrename);
+Datum
+stream_xrename(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xrename()", true);
+	KeyArg		key = arg_key(fcinfo, 0);
+	KeyArg		newkey;
+
+	arg_not_null(fcinfo, 1, "newkey");
+	newkey = arg_key(fcinfo, 1);
+	strm_rename(db, key.name, key.len, newkey.name, newkey.len);
+	PG_RETURN_VOID();
 }
 
 /*

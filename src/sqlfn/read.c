@@ -161,12 +161,13 @@ enlist_all(Cursor *cursors, int n)
 	for (int i = 0; i < n; i++)
 	{
 		Target		t;
+		bool		there;
 
 		/* what is dropped between finding it and standing there is found again */
 		do
-			missing = missing || !strm_open_read(db, cursors[i].key.name, cursors[i].key.len,
-												 PRIV_SELECT, &t);
-		while (t.ss != NULL && !strm_wait_enlist(t.ss, t.id));
+			there = strm_open_read(db, cursors[i].key.name, cursors[i].key.len, PRIV_SELECT, &t);
+		while (there && !strm_wait_enlist(t.ss, t.id, t.ours ? NULL : t.name, t.len));
+		missing = missing || !there;
 	}
 	if (missing)
 		strm_wait_enlist_db(db);

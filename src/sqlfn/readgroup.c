@@ -145,7 +145,7 @@ enlist_all(GroupCall *call)
 		/* what is dropped between finding it and standing there is found again */
 		do
 			open_group(call->db, call->cursors[i].key, call->grp, PRIV_UPDATE, false, &gt);
-		while (!strm_wait_enlist(gt.t.ss, gt.t.id));
+		while (!strm_wait_enlist(gt.t.ss, gt.t.id, gt.t.name, gt.t.len));
 	}
 }
 

@@ -218,6 +218,7 @@ typedef struct Actor
 	uint64		deleting;
 	StreamId	trim_to;
 	bool		dropping;
+	bool		renaming;
 	bool		exclusive;
 } Actor;
 
@@ -246,7 +247,7 @@ activity_visit(SharedStream *ss, void *arg)
 		rows->actors[rows->n++] = (Actor) {
 			.pid = p->pid, .xid = p->xid, .committing = p->numbered, .reserved = p->reserved,
 			.min_id = p->min_id, .deleting = p->ndeleting, .trim_to = p->trim_to,
-			.dropping = p->dropping, .exclusive = p->exclusive
+			.dropping = p->dropping, .renaming = p->renaming, .exclusive = p->exclusive
 		};
 	}
 	for (EngHandle h = ss->waiters; h != 0 && rows->n < rows->cap; h = STRM_PTR(WaitLink, h)->next)
@@ -257,7 +258,7 @@ static const char *
 actor_state(const Actor *a)
 {
 	return a->waits ? "waiting" : a->committing ? "committing" : a->dropping ? "dropping" :
-		a->exclusive ? "altering" : "open";
+		a->renaming ? "renaming" : a->exclusive ? "altering" : "open";
 }
 
 static void

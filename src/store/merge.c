@@ -36,6 +36,8 @@ strm_changeset_free(EngHandle h)
 			arena_free(&StrmArena, chunks[i].prepared);
 	if (cs->grants != 0)
 		arena_free(&StrmArena, cs->grants);
+	if (cs->new_name != 0)
+		arena_free(&StrmArena, cs->new_name);
 	arena_uncharge(&StrmArena, &cs->charge);
 	arena_free(&StrmArena, h);
 }
@@ -126,8 +128,16 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 	{
 		ss->state = SS_LIVE;
 		ss->creator = InvalidTransactionId;
-		strm_wake_note_db(STRM_PTR(Db, ss->db));
 	}
+	if (cs->leaves)
+		strm_registry_pass_on(ss, cs->heir, cs->heir_id);
+	if (cs->new_name != 0)
+	{
+		strm_registry_rename(ss, cs->new_name, cs->new_len);
+		cs->new_name = 0;
+	}
+	if (cs->create || cs->heir != 0)
+		strm_wake_note_db(STRM_PTR(Db, ss->db));
 	if (cs->regrant)
 	{
 		strm_rights_set(ss, cs->owner, cs->grants);
@@ -148,7 +158,6 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 	{
 		ss->state = SS_DROPPED;
 		stream_destroy(&StrmArena, &ss->stream);
-		strm_registry_pass_on(ss);
 	}
 }
 

@@ -121,8 +121,8 @@ is_kind(const Part *part, PartKind kind)
 {
 	switch (kind)
 	{
-		case PART_DROPPING:
-			return part->dropping;
+		case PART_LEAVING:
+			return part->dropping || part->renaming;
 		case PART_EXCLUSIVE:
 			return part->exclusive;
 		case PART_GRANTING:

@@ -6,9 +6,11 @@
  * that the streams of a database come out in the order of their names.  A
  * name leads to at most one place.  A provisional stream is entered as soon
  * as a transaction begins to make it, so that another that adds to the same
- * missing stream joins in; while a stream is being dropped its name still
- * leads to it, and a stream made behind it by the same transaction waits as
- * its successor.
+ * missing stream joins in; while a stream is being dropped or renamed its name
+ * still leads to it, and is passed on when that is merged: to another stream
+ * of the same transaction, or to nowhere.  So a name can lead for a moment to
+ * a stream whose own renaming is not merged yet: who finds a stream by its
+ * name looks at it first, and then whether it bears the name.
  *
  * Every backend remembers where a few names led; the memory is void when the
  * registry's generation has moved.
@@ -157,7 +159,6 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	memcpy(arena_ptr(&StrmArena, ss->name), name, len);
 	ss->name_len = len;
 	ss->db = (EngHandle) ((char *) db - StrmArena.base);
-	ss->named = false;
 	ss->owner = InvalidOid;
 	ss->grants = 0;
 	ss->broken = false;
@@ -170,7 +171,6 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	ss->nloose = 0;
 	ss->duplicates = 0;
 	ss->creator = InvalidTransactionId;
-	ss->successor = 0;
 	ss->recent = 0;
 	ss->recent_next_xid = 0;
 	ss->waiters = ss->waiters_last = 0;
@@ -183,7 +183,7 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	return ss;
 }
 
-/* Enter or redirect a name.  Registry lock held exclusive. */
+/* Enter a name.  Registry lock held exclusive. */
 static bool
 name_enter(Db *db, const char *name, uint32 len, SharedStream *ss)
 {
@@ -193,7 +193,6 @@ name_enter(Db *db, const char *name, uint32 len, SharedStream *ss)
 
 	if (st != ENG_OK && st != ENG_EXISTS)
 		return false;
-	ss->named = true;
 	pg_atomic_fetch_add_u64(&StrmRegistry->generation, 1);
 	return true;
 }
@@ -250,6 +249,20 @@ strm_registry_find(Db *db, const char *name, uint32 len, int64 *id)
 	return ss;
 }
 
+/* Does another name, its own, lead to the stream that is being renamed?
+ * Registry lock held. */
+static bool
+listed_elsewhere(Db *db, SharedStream *ss, const char *name, uint32 len)
+{
+	uint8		key[KEY_PREFIX + STREAM_NAME_MAX];
+	uint64		value;
+
+	return !strm_bears_name(ss, name, len) &&
+		rax_find(&StrmArena, &StrmRegistry->names, key,
+				 name_key(key, db, STRM_PTR(char, ss->name), ss->name_len), &value) &&
+		value == ss->self;
+}
+
 int
 strm_registry_list(Db *db, StreamRef **refs)
 {
@@ -277,6 +290,9 @@ strm_registry_list(Db *db, StreamRef **refs)
 			if (!more)
 				break;
 			op = RAX_GT;
+			if (listed_elsewhere(db, STRM_PTR(SharedStream, value), (char *) key + KEY_PREFIX,
+								 len - KEY_PREFIX))
+				continue;
 			(*refs)[n].ss = STRM_PTR(SharedStream, value);
 			(*refs)[n].id = (*refs)[n].ss->id;
 			n++;
@@ -295,7 +311,7 @@ strm_registry_list(Db *db, StreamRef **refs)
 SharedStream *
 strm_registry_make(Db *db, const char *name, uint32 len, int64 id,
 				   uint32 node_max_bytes, uint32 node_max_entries,
-				   SharedStream *behind, int64 *found_id)
+				   bool enter, int64 *found_id)
 {
 	LWLock	   *lock = strm_registry_lock();
 	uint8		key[KEY_PREFIX + STREAM_NAME_MAX];
@@ -304,13 +320,13 @@ strm_registry_make(Db *db, const char *name, uint32 len, int64 id,
 	SharedStream *ss = NULL;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	if (behind == NULL &&
+	if (enter &&
 		rax_find(&StrmArena, &StrmRegistry->names, key, name_key(key, db, name, len), &value))
 		ss = STRM_PTR(SharedStream, value);
 	else if ((h = place_take()) != 0)
 	{
 		ss = place_fill(h, db, id, name, len, node_max_bytes, node_max_entries);
-		if (ss != NULL && behind == NULL && !name_enter(db, name, len, ss))
+		if (ss != NULL && enter && !name_enter(db, name, len, ss))
 		{
 			arena_free(&StrmArena, ss->name);
 			place_return(ss);
@@ -331,7 +347,7 @@ strm_registry_load(Db *db, int64 id, const char *name, uint32 len, Oid owner,
 {
 	int64		found;
 	SharedStream *ss = strm_registry_make(db, name, len, id, node_max_bytes, node_max_entries,
-										  NULL, &found);
+										  true, &found);
 
 	if (found == id)
 	{
@@ -346,34 +362,40 @@ strm_registry_load(Db *db, int64 id, const char *name, uint32 len, Oid owner,
 /* --- letting go --- */
 
 void
-strm_registry_pass_on(SharedStream *ss)
+strm_registry_pass_on(SharedStream *ss, EngHandle heir, int64 heir_id)
 {
 	Db		   *db = STRM_PTR(Db, ss->db);
 	uint8		key[KEY_PREFIX + STREAM_NAME_MAX];
 	size_t		len = name_key(key, db, STRM_PTR(char, ss->name), ss->name_len);
+	uint64		value;
 
 	LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
-	if (ss->named)
+	if (rax_find(&StrmArena, &StrmRegistry->names, key, len, &value) && value == ss->self)
 	{
-		if (ss->successor != 0)
-		{
+		if (heir != 0 && STRM_PTR(SharedStream, heir)->id == heir_id)
 			/* the key is there: this only sets its value and takes no memory */
-			(void) rax_insert(&StrmArena, &StrmRegistry->names, key, len, ss->successor, NULL, ARENA_SHRINK);
-			STRM_PTR(SharedStream, ss->successor)->named = true;
-		}
+			(void) rax_insert(&StrmArena, &StrmRegistry->names, key, len, heir, NULL, ARENA_SHRINK);
 		else
 			(void) rax_remove(&StrmArena, &StrmRegistry->names, key, len, NULL);
-		ss->named = false;
 		pg_atomic_fetch_add_u64(&StrmRegistry->generation, 1);
 	}
-	ss->successor = 0;
+	LWLockRelease(strm_registry_lock());
+}
+
+void
+strm_registry_rename(SharedStream *ss, EngHandle name, uint32 len)
+{
+	LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
+	arena_free(&StrmArena, ss->name);
+	ss->name = name;
+	ss->name_len = len;
 	LWLockRelease(strm_registry_lock());
 }
 
 void
 strm_registry_release(SharedStream *ss)
 {
-	strm_registry_pass_on(ss);
+	strm_registry_pass_on(ss, 0, 0);
 	rax_clear(&StrmArena, &ss->deleting, NULL, NULL);
 	rax_clear(&StrmArena, &ss->pairs, NULL, NULL);
 	strm_shares_destroy(ss);
@@ -431,9 +453,8 @@ strm_registry_discard(Oid dboid, Oid catalog)
 		{
 			/* loses its name here, so that the loop comes to an end */
 			ss->state = SS_DROPPED;
-			ss->successor = 0;
 			stream_destroy(&StrmArena, &ss->stream);
-			strm_registry_pass_on(ss);
+			strm_registry_pass_on(ss, 0, 0);
 			strm_wake_note(ss);
 			strm_part_settle(ss);
 		}

@@ -134,7 +134,8 @@ typedef struct Part
 	TransactionId holder;		/* (sub)transaction of its newest operation: whom a second comer waits for */
 	bool		numbered;		/* belongs to a change set now; written under the sequencer, a hint */
 	bool		dropping;		/* drops the stream */
-	bool		exclusive;		/* drops it or sets its header: nobody else changes it meanwhile */
+	bool		renaming;		/* renames it, or holds a name for another */
+	bool		exclusive;		/* one of these, or sets its header: nobody else changes it meanwhile */
 	bool		granting;		/* changes its owner or grants: one at a time may */
 	uint32		ndeleting;		/* its ids in SharedStream.deleting */
 	uint32		npairs;			/* its pairs in SharedStream.pairs */
@@ -228,6 +229,11 @@ typedef struct ChangeSet
 	uint64		number;
 	bool		create;			/* makes the stream (whose catalog row it wrote) */
 	bool		drop;
+	bool		leaves;			/* the name that leads to the stream leads elsewhere: */
+	EngHandle	heir;			/* to this place, or 0: nowhere */
+	int64		heir_id;		/* the stream that it must hold for that */
+	EngHandle	new_name;		/* 0: keeps its name; the stream's once merged */
+	uint32		new_len;
 	bool		regrant;		/* sets the owner and the grants (a set that creates does) */
 	Oid			owner;			/* if regrant */
 	EngHandle	grants;			/* if regrant: StreamGrants, or 0 for none; the stream's once merged */
@@ -300,9 +306,6 @@ typedef struct SharedStream
 	EngHandle	name;			/* bytes; name_len of them */
 	uint32		name_len;
 
-	/* protected by registry lock */
-	bool		named;			/* the registry leads from the name to here */
-
 	/* protected by lock */
 	Oid			owner;
 	EngHandle	grants;			/* StreamGrants; 0: none */
@@ -314,7 +317,6 @@ typedef struct SharedStream
 	Rax			pairs;			/* IdmpKey of an add under way -> Part */
 	uint64		duplicates;		/* adds that were repetitions; since the start of the server */
 	TransactionId creator;		/* provisional: who has undertaken to make it at commit */
-	EngHandle	successor;		/* stream that takes the name when this is dropped */
 	uint64		recent;			/* position + 1 in the ring of the newest add; 0: none */
 	uint64		recent_next_xid;	/* next xid when it was merged */
 	EngHandle	shares;			/* GroupShare list */
@@ -369,19 +371,31 @@ extern Db  *strm_db_get(Oid dboid, Oid catalog);
  * registry lock shared, unless it remembers. */
 extern SharedStream *strm_registry_find(Db *db, const char *name, uint32 len, int64 *id);
 
-/* Make a provisional stream of that name, or return what the name leads to by
- * now.  `behind`: a stream that is being dropped and passes its name on.
+/* Make a provisional stream of that name, and either enter the name, or return
+ * what it leads to by now; or do not enter it: it is to inherit the name.
  * Takes the registry lock; 53200. */
 extern SharedStream *strm_registry_make(Db *db, const char *name, uint32 len, int64 id,
 										uint32 node_max_bytes, uint32 node_max_entries,
-										SharedStream *behind, int64 *found_id);
+										bool enter, int64 *found_id);
+
+/* Is that the stream's name?  Its lock or the registry lock held. */
+static inline bool
+strm_bears_name(const SharedStream *ss, const char *name, uint32 len)
+{
+	return ss->name_len == len && memcmp(STRM_PTR(char, ss->name), name, len) == 0;
+}
 
 /* Let go of a place whose stream is gone: frees what it holds.  Lock held
  * exclusive; takes the registry lock; cannot fail. */
 extern void strm_registry_release(SharedStream *ss);
 
-/* The name leads to ss's successor, or nowhere.  As above. */
-extern void strm_registry_pass_on(SharedStream *ss);
+/* Its name, if it leads to ss, leads to the heir or, if that place is 0 or
+ * holds another stream, nowhere.  As above. */
+extern void strm_registry_pass_on(SharedStream *ss, EngHandle heir, int64 heir_id);
+
+/* ss is called that from now on; the old bytes are freed.  As above; the
+ * registry is left alone. */
+extern void strm_registry_rename(SharedStream *ss, EngHandle name, uint32 len);
 
 /* A stream read from the catalog.  53200. */
 extern SharedStream *strm_registry_load(Db *db, int64 id, const char *name, uint32 len, Oid owner,
@@ -473,7 +487,7 @@ extern bool strm_horizon(SharedStream *ss, EngHandle own, StreamId *id);
 typedef enum PartKind
 {
 	PART_ANY,
-	PART_DROPPING,
+	PART_LEAVING,				/* drops or renames the stream */
 	PART_EXCLUSIVE,
 	PART_GRANTING
 } PartKind;
@@ -572,9 +586,10 @@ typedef struct WaitLink
 } WaitLink;
 
 /* Stand in line at a stream, or at the database for streams to be made; takes
- * the stream's or the registry lock.  53200.  False: the stream is gone, and
- * the caller stands nowhere: find it again. */
-extern bool strm_wait_enlist(SharedStream *ss, int64 id);
+ * the stream's or the registry lock.  53200.  False: the stream is gone or, if
+ * name is not NULL, called otherwise, and the caller stands nowhere: find it
+ * again. */
+extern bool strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len);
 extern void strm_wait_enlist_db(Db *db);
 extern void strm_wait_leave(void);	/* leave every line; takes locks; cannot fail */
 extern bool strm_waiting(void);

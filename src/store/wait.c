@@ -155,7 +155,7 @@ standing_reserve(void)
 }
 
 bool
-strm_wait_enlist(SharedStream *ss, int64 id)
+strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len)
 {
 	EngHandle	h;
 	WaitLink   *w;
@@ -163,7 +163,7 @@ strm_wait_enlist(SharedStream *ss, int64 id)
 	standing_reserve();
 	if (!strm_lock(ss, id, LW_EXCLUSIVE))
 		return false;
-	if (ss->state == SS_DROPPED)
+	if (ss->state == SS_DROPPED || (name != NULL && !strm_bears_name(ss, name, len)))
 	{
 		strm_unlock(ss);
 		return false;

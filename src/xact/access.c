@@ -34,6 +34,14 @@ strm_raise_missing(const char *name, uint32 len)
 			 errmsg("stream \"%.*s\" does not exist", (int) len, name)));
 }
 
+void
+strm_raise_exists(const char *name, uint32 len)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_OBJECT),
+			 errmsg("stream \"%.*s\" already exists", (int) len, name)));
+}
+
 static void
 raise_denied(const char *name, uint32 len)
 {
@@ -108,6 +116,39 @@ strm_use(const char *command, bool write)
 	return db;
 }
 
+/*
+ * Where the name leads for this transaction; false: nowhere.  What it has made
+ * the name mean stays so: it has the holder of the name to itself.
+ */
+static bool
+resolve(Target *t)
+{
+	const NameChange *c = names_find(t->name, t->len);
+
+	t->ss = NULL;
+	t->pend = NULL;
+	t->ours = c != NULL;
+	if (c == NULL)
+	{
+		t->ss = strm_registry_find(t->db, t->name, t->len, &t->id);
+		if (t->ss != NULL)
+			t->pend = pend_find(t->ss, t->id);
+	}
+	else if (c->id != 0 && (t->pend = pend_find_id(c->id)) != NULL)
+	{
+		t->ss = t->pend->ss;
+		t->id = t->pend->id;
+	}
+	return t->ss != NULL;
+}
+
+/* Does the stream, locked, bear the name asked for, or are we renaming it? */
+static bool
+bears_name(const Target *t)
+{
+	return t->ours || strm_bears_name(t->ss, t->name, t->len);
+}
+
 /* The rights of the stream that find found, as committed. */
 static Rights found;
 
@@ -117,32 +158,18 @@ find(Target *t, Snapshot snap, StreamState *state)
 {
 	for (;;)
 	{
+		bool		named;
 		bool		broken;
 		bool		fits;
+		bool		gone = true;
 
-		t->pend = NULL;
-		t->ss = strm_registry_find(t->db, t->name, t->len, &t->id);
-		if (t->ss == NULL || t->id == 0)
-		{
-			t->ss = NULL;
+		if (!resolve(t))
 			return false;
-		}
-		t->pend = pend_find(t->ss, t->id);
-		while (t->pend != NULL && t->pend->dropped)
-		{
-			if (t->pend->successor == 0)
-			{
-				t->ss = NULL;
-				return false;
-			}
-			t->pend = pend_find_id(t->pend->successor);
-			t->ss = t->pend->ss;
-			t->id = t->pend->id;
-		}
 		if (strm_look(t->ss, t->id, LW_SHARED,
 					  snap != NULL || pg_atomic_read_u32(&t->ss->regrants) == 0 ? snap : GetActiveSnapshot()))
 		{
 			*state = t->ss->state;
+			named = bears_name(t);
 			fits = strm_rights_copy(t->ss, &found);
 			broken = t->ss->broken;
 			t->node_max_bytes = t->ss->stream.node_max_bytes;
@@ -152,9 +179,19 @@ find(Target *t, Snapshot snap, StreamState *state)
 			if (broken)
 				strm_check_broken(t->ss);
 			if (!fits)
+			{
 				strm_rights_room(&found, found.n);
-			else if (*state == SS_LIVE || *state == SS_PROVISIONAL)
+				gone = false;
+			}
+			else if (named && (*state == SS_LIVE || *state == SS_PROVISIONAL))
 				return true;
+		}
+		if (gone && t->ours)
+		{
+			/* we had begun to make it under a freed name, and it came to nothing */
+			t->ss = NULL;
+			t->pend = NULL;
+			return false;
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -252,9 +289,8 @@ strm_open_write(Db *db, const char *name, uint32 len, uint32 need, Target *t)
 static void
 make_provisional(Target *t)
 {
-	SharedStream *behind = NULL;
-	int64		behind_id;
-	Pend	   *before = NULL;
+	const NameChange *c;
+	Pend	   *holder;
 	int64		id;
 
 	if (NamespaceAclCheck(strm_schema_oid(), GetUserId(), ACL_CREATE) != ACLCHECK_OK)
@@ -263,24 +299,16 @@ make_provisional(Target *t)
 				 errmsg("permission denied to create stream \"%.*s\"", (int) t->len, t->name),
 				 errhint("Creating a stream needs the CREATE privilege on schema stream.")));
 
-	/* behind a stream that this transaction drops? */
-	behind = strm_registry_find(t->db, t->name, t->len, &behind_id);
-	if (behind != NULL)
-	{
-		before = pend_find(behind, behind_id);
-		while (before != NULL && before->dropped && before->successor != 0)
-			before = pend_find_id(before->successor);
-		if (before == NULL || !before->dropped)
-			return;				/* somebody else has made it: look again */
-		behind = before->ss;
-	}
 	id = (int64) pg_atomic_fetch_add_u64(&t->db->next_stream_id, 1);
+	/* under a name that this transaction has freed it waits to inherit it */
+	c = names_find(t->name, t->len);
+	holder = c != NULL ? c->holder : NULL;
 	t->ss = strm_registry_make(t->db, t->name, t->len, id,
-							   strm_node_max_bytes, strm_node_max_entries, behind, &t->id);
-	if (behind != NULL)
+							   strm_node_max_bytes, strm_node_max_entries, holder == NULL, &t->id);
+	if (holder != NULL)
 	{
 		(void) pend_get(t->ss, t->id);
-		pend_set_successor(before, t->ss, t->id);
+		names_change(t->name, t->len, holder, t->id);
 	}
 }
 
@@ -291,9 +319,7 @@ strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Targ
 
 	/* the usual case: something was done to it before, by the same role, and
 	 * nobody has changed the rights since */
-	t->ss = strm_registry_find(db, name, len, &t->id);
-	if (t->ss != NULL && (t->pend = pend_find(t->ss, t->id)) != NULL &&
-		!t->pend->dropped && t->pend->checked == GetUserId() &&
+	if (resolve(t) && !t->ours && t->pend != NULL && t->pend->checked == GetUserId() &&
 		(need & ~t->pend->checked_for) == 0 &&
 		t->pend->checked_version == pg_atomic_read_u32(&t->ss->rights_version) &&
 		pg_atomic_read_u32(&t->ss->regrants) == 0 &&
@@ -336,7 +362,7 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 		if (!strm_look(p->ss, p->id, LW_EXCLUSIVE, snap))
 			return false;
 		strm_merge(p->ss);
-		if (p->ss->id != p->id || p->ss->state == SS_DROPPED)
+		if (p->ss->id != p->id || p->ss->state == SS_DROPPED || !bears_name(t))
 		{
 			strm_unlock(p->ss);
 			return false;

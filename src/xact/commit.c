@@ -86,6 +86,8 @@ settle_stream(Pend *p)
 	SharedStream *ss = p->ss;
 	TransactionId xid;
 
+	if (p->placeholder)
+		return;
 	if (p->dropped)
 	{
 		if (!p->live)
@@ -113,6 +115,20 @@ settle_stream(Pend *p)
 
 /* --- 2. change sets --- */
 
+/* A stream made and dropped by this transaction, or one that only held a name,
+ * leaves nothing behind but a name for its heir. */
+static bool
+is_name_only(const Pend *p)
+{
+	return !p->live && (p->dropped || p->placeholder);
+}
+
+static bool
+has_set(const Pend *p)
+{
+	return !pend_is_empty(p) && (p->heir != NULL || !is_name_only(p));
+}
+
 /* A chunk of more than half a node goes in as a node of its own. */
 static bool
 is_large(const Pend *p, const Chunk *c)
@@ -129,7 +145,7 @@ is_removal_only(const Pend *p)
 	for (int i = 0; i < p->ngops; i++)
 		if (gop_takes_memory(&p->gops[i]))
 			return false;
-	return p->nchunks == 0 && !p->create;
+	return p->nchunks == 0 && !p->create && p->new_name == NULL;
 }
 
 static Size
@@ -218,7 +234,10 @@ build_set(Pend *p)
 	cs->tx = tx_record;
 	cs->part = p->part;
 	cs->create = p->create;
-	cs->drop = p->dropped;
+	cs->drop = p->dropped || p->placeholder;
+	cs->leaves = p->leaves;
+	cs->heir = p->heir != NULL ? p->heir->ss->self : 0;
+	cs->heir_id = p->heir != NULL ? p->heir->id : 0;
 	cs->regrant = p->rights != NULL;
 	cs->owner = cs->regrant ? p->rights->owner : InvalidOid;
 	cs->trim_to = p->trim_refs;
@@ -258,6 +277,14 @@ build_set(Pend *p)
 	p->changeset = h;			/* from here on the abort callback takes it apart */
 	if (cs->regrant && !strm_rights_block(p->rights, use, &cs->grants))
 		strm_raise_full();
+	if (p->new_name != NULL)
+	{
+		cs->new_name = arena_alloc(&StrmArena, Max(p->new_len, 1), use);
+		if (cs->new_name == 0)
+			strm_raise_full();
+		memcpy(STRM_PTR(char, cs->new_name), p->new_name, p->new_len);
+		cs->new_len = p->new_len;
+	}
 	if (!prepare_nodes(p, cs))
 		strm_raise_full();
 }
@@ -276,7 +303,7 @@ put_payload(PayloadSink *sink, int nsets)
 			p->npairs, p->nheaders, p->ngops
 		};
 
-		if (p->changeset == 0)
+		if (p->changeset == 0 || is_name_only(p))
 			continue;
 		payload_put_set(sink, &set);
 		for (int i = 0; i < p->nchunks; i++)
@@ -383,43 +410,6 @@ settle_streams(void)
 	pfree(all);
 }
 
-/* A stream made and dropped by this transaction leaves nothing to merge. */
-static bool
-has_set(const Pend *p)
-{
-	return !pend_is_empty(p) && (p->live || !p->dropped);
-}
-
-/*
- * A stream made behind a dropped one may have been dropped in its turn: names
- * are passed on past those.  A stream that only this transaction knew has no
- * change set whose merge would pass its name on, so it does that here: who
- * sees the transaction must not find the old one under the name.
- */
-static void
-settle_successors(void)
-{
-	for (Pend *p = pend_first(); p != NULL; p = p->next)
-	{
-		SharedStream *ss = p->ss;
-		Pend	   *q;
-
-		if (p->successor == 0)
-			continue;
-		q = pend_find_id(p->successor);
-		while (q != NULL && q->dropped)
-			q = q->successor != 0 ? pend_find_id(q->successor) : NULL;
-		LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
-		if (ss->id == p->id)
-		{
-			ss->successor = q != NULL ? q->ss->self : 0;
-			if (q != NULL && ss->state == SS_PROVISIONAL)
-				strm_registry_pass_on(ss);
-		}
-		strm_unlock(ss);
-	}
-}
-
 /*
  * A transaction that has done nothing but first deliveries need not wait for
  * the disk: should a crash forget it, its entries are delivered again.  (What
@@ -447,19 +437,21 @@ pre_commit(void)
 
 	if (pend_first() == NULL)
 		return;
+	names_settle();
 	settle_streams();
 	sealed = true;
-	settle_successors();
 	for (Pend *p = pend_first(); p != NULL; p = p->next)
 	{
 		if (!has_set(p))
 			continue;
 		if (tx_record == 0)
 			new_tx_record();
+		if (is_name_only(p))
+			p->nchunks = p->ndels = p->npairs = p->nheaders = 0;
 		build_set(p);
 		pg_atomic_fetch_add_u32(&STRM_PTR(TxRecord, tx_record)->refs, 1);
 		db = STRM_PTR(Db, p->ss->db);
-		nsets++;
+		nsets += !is_name_only(p);
 	}
 	if (nsets == 0)
 		return;
@@ -503,10 +495,10 @@ decide(TxStatus status)
 		if (p->changeset == 0)
 			continue;
 		p->part = 0;			/* the set's */
-		if (p->dropped)
+		if (p->leaves)
 		{
-			/* the name must have passed on before what waits behind it is
-			 * released; nobody else has a set here */
+			/* so that the next to ask for the name finds it passed on; nobody
+			 * else has a set here */
 			LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
 			strm_merge(p->ss);
 			strm_unlock(p->ss);
@@ -524,10 +516,6 @@ finish(bool committed)
 	hurried = false;
 	if (pend_first() == NULL && !sealed)
 		return;
-	if (!committed)
-		for (Pend *p = pend_first(); p != NULL; p = p->next)
-			if (p->successor != 0)
-				pend_clear_successor(p);
 	if (numbered)
 		decide(committed ? TX_COMMITTED : TX_ABORTED);
 	else

@@ -16,15 +16,14 @@
 
 #include "xact/xact.h"
 
-/* Somebody else is dropping the stream found: whom to wait for. */
-static TransactionId
-being_dropped(Target *t)
+TransactionId
+strm_being_left(Target *t)
 {
 	TransactionId xid = InvalidTransactionId;
 
 	if (strm_lock(t->ss, t->id, LW_SHARED))
 	{
-		xid = strm_part_other(t->ss, t->pend ? t->pend->part : 0, PART_DROPPING);
+		xid = strm_part_other(t->ss, t->pend ? t->pend->part : 0, PART_LEAVING);
 		strm_unlock(t->ss);
 	}
 	return xid;
@@ -49,7 +48,7 @@ strm_make(Db *db, const char *name, uint32 len)
 
 		if (strm_open_read(db, name, len, PRIV_ANY, &t))
 		{
-			xid = being_dropped(&t);
+			xid = strm_being_left(&t);
 			if (!TransactionIdIsValid(xid))
 				return false;
 			wait_for(xid);
@@ -104,6 +103,7 @@ strm_drop(Db *db, const char *name, uint32 len)
 		strm_unlock(p->ss);
 		if (xid == InvalidTransactionId)
 		{
+			names_leave(&t);
 			p->dropped = true;
 			p->dropped_sub = GetCurrentSubTransactionId();
 			return true;

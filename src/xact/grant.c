@@ -93,7 +93,7 @@ pend_needs(const Pend *p)
 		need |= PRIV_DELETE;
 	if (p->ngops > 0)
 		need |= PRIV_UPDATE;
-	if (p->ngrants > 0 || p->nheaders > 0 || p->made || p->dropped)
+	if (p->ngrants > 0 || p->nheaders > 0 || p->nnames > 0 || p->made || p->dropped)
 		need |= PRIV_OWNER;
 	return need;
 }
@@ -156,7 +156,7 @@ strm_settle_rights(Pend *p)
 {
 	static Rights r;
 	SharedStream *ss = p->ss;
-	Oid			owner;
+	Oid			owner = InvalidOid;
 
 	if (p->create)
 	{
@@ -164,28 +164,32 @@ strm_settle_rights(Pend *p)
 		r.n = 0;
 		strm_defaults_read(p->made_by, &r);
 		pend_rights(p, &r);
-		strm_catalog_insert(p->id, STRM_PTR(char, ss->name), ss->name_len, r.owner,
+		strm_catalog_insert(p->id, p->new_name != NULL ? p->new_name : STRM_PTR(char, ss->name),
+							p->new_name != NULL ? p->new_len : ss->name_len, r.owner,
 							ss->stream.node_max_bytes, ss->stream.node_max_entries);
 		if (r.n > 0)
 			strm_privilege_write(p->id, &r);
 		keep(p, &r);
 		return;
 	}
-	if (!OidIsValid(p->made_by) && p->ngrants == 0)
-		return;
-	strm_rights_read(ss, &r);
+	if (OidIsValid(p->made_by) || p->ngrants > 0)
+		strm_rights_read(ss, &r);
 	if (OidIsValid(p->made_by) && !strm_allowed(p->made_by, &r, pend_needs(p)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for stream \"%.*s\"",
 						(int) ss->name_len, STRM_PTR(char, ss->name)),
 				 errdetail("Another role created the stream meanwhile.")));
-	if (p->ngrants == 0)
-		return;
-	owner = r.owner;
-	pend_rights(p, &r);
-	if (r.owner != owner)
-		strm_catalog_set_owner(p->id, r.owner);
-	strm_privilege_write(p->id, &r);
-	keep(p, &r);
+	if (p->ngrants > 0)
+	{
+		Oid			before = r.owner;
+
+		pend_rights(p, &r);
+		if (r.owner != before)
+			owner = r.owner;
+		strm_privilege_write(p->id, &r);
+		keep(p, &r);
+	}
+	if (OidIsValid(owner) || p->new_name != NULL)
+		strm_catalog_change(p->id, p->new_name, p->new_len, owner);
 }

@@ -193,7 +193,8 @@ pend_only_delivers(const Pend *p)
 		if (p->gops[i].kind != GOP_DELIVER && p->gops[i].kind != GOP_CONSUMER)
 			return false;
 	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
-		p->nheaders == 0 && p->ngrants == 0 && !p->made && !p->dropped;
+		p->nheaders == 0 && p->ngrants == 0 && p->nnames == 0 &&
+		!p->made && !p->dropped;
 }
 
 /* --- locking --- */

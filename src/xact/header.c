@@ -23,9 +23,8 @@
 
 #include "xact/xact.h"
 
-/* The stream locked, with nobody else having a part in it; 42704. */
-static Pend *
-lock_alone(Db *db, const char *name, uint32 len, Target *t)
+Pend *
+strm_lock_alone(Db *db, const char *name, uint32 len, Target *t)
 {
 	for (;;)
 	{
@@ -33,7 +32,10 @@ lock_alone(Db *db, const char *name, uint32 len, Target *t)
 		Pend	   *p;
 
 		if (!strm_open_write(db, name, len, PRIV_OWNER, t))
-			strm_raise_missing(name, len);
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("stream \"%.*s\" does not exist", (int) len, name),
+					 t->provisional ? errdetail("Another transaction is making it and has not committed.") : 0));
 		p = t->pend;
 		(void) pend_prepare(p, 0);
 		pend_prepare_rare(p);
@@ -109,7 +111,7 @@ strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_a
 			const StreamId *max_deleted)
 {
 	Target		t;
-	Pend	   *p = lock_alone(db, name, len, &t);
+	Pend	   *p = strm_lock_alone(db, name, len, &t);
 	StreamHeader h;
 	StreamId	top = top_live(p);
 	StreamId	deleted;
@@ -158,7 +160,7 @@ strm_configure(Db *db, const char *name, uint32 len, uint32 idmp_duration,
 			   uint32 idmp_maxsize, uint32 node_max_bytes, uint32 node_max_entries)
 {
 	Target		t;
-	Pend	   *p = lock_alone(db, name, len, &t);
+	Pend	   *p = strm_lock_alone(db, name, len, &t);
 	StreamHeader before;
 	StreamHeader h;
 	bool		forgets;

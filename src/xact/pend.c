@@ -31,7 +31,6 @@ static MemoryContext context;
 static Pend *pends;				/* newest first */
 static int	npends;
 static HTAB *pends_by_id;		/* once there are more than a few */
-static bool any_successor;
 static Size kept_bytes;			/* of all chunks */
 static Size kept_checked;		/* kept_bytes when last compared with the room there is */
 
@@ -77,6 +76,14 @@ pend_find(SharedStream *ss, int64 id)
 	return p != NULL && p->ss == ss ? p : NULL;
 }
 
+MemoryContext
+pend_context(void)
+{
+	if (context == NULL)
+		context = AllocSetContextCreate(TopMemoryContext, "stream pending", ALLOCSET_DEFAULT_SIZES);
+	return context;
+}
+
 static void
 index_all(void)
 {
@@ -95,9 +102,7 @@ pend_get(SharedStream *ss, int64 id)
 
 	if (p != NULL)
 		return p;
-	if (context == NULL)
-		context = AllocSetContextCreate(TopMemoryContext, "stream pending", ALLOCSET_DEFAULT_SIZES);
-	p = MemoryContextAllocZero(context, sizeof(Pend));
+	p = MemoryContextAllocZero(pend_context(), sizeof(Pend));
 	p->ss = ss;
 	p->id = id;
 	if (pends_by_id != NULL)
@@ -107,12 +112,6 @@ pend_get(SharedStream *ss, int64 id)
 	if (++npends > FEW_PENDS && pends_by_id == NULL)
 		index_all();
 	return p;
-}
-
-MemoryContext
-pend_context(void)
-{
-	return context;
 }
 
 void
@@ -136,7 +135,7 @@ pend_forget_all(void)
 	pends = NULL;
 	npends = 0;
 	pends_by_id = NULL;
-	any_successor = false;
+	names_forget();
 	kept_bytes = kept_checked = 0;
 	touches = NULL;
 	ntouches = touches_cap = 0;
@@ -318,7 +317,8 @@ bool
 pend_is_empty(const Pend *p)
 {
 	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
-		p->nheaders == 0 && p->ngrants == 0 && p->ngops == 0 && !p->made && !p->dropped;
+		p->nheaders == 0 && p->ngrants == 0 && p->ngops == 0 && p->nnames == 0 &&
+		!p->made && !p->dropped;
 }
 
 /* --- what the lists amount to --- */
@@ -497,6 +497,7 @@ pend_sub_commit(SubTransactionId sub, SubTransactionId parent)
 {
 	int			keep = ntouches;
 
+	names_sub_commit(sub, parent);
 	while (keep > 0 && touches[keep - 1].sub == sub)
 		keep--;
 	for (int i = keep; i < ntouches; i++)
@@ -570,27 +571,6 @@ unregister_pairs(Pend *p, int from)
 	}
 }
 
-void
-pend_clear_successor(Pend *p)
-{
-	LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
-	if (p->ss->id == p->id)
-		p->ss->successor = 0;
-	strm_unlock(p->ss);
-	p->successor = 0;
-}
-
-/* Nobody passes a name on to this stream any more. */
-static void
-forget_successor(int64 id)
-{
-	if (!any_successor)
-		return;
-	for (Pend *p = pends; p != NULL; p = p->next)
-		if (p->successor == id)
-			pend_clear_successor(p);
-}
-
 /* The part in shared memory says again what the lists say.  Lock held. */
 static void
 part_recompute(Pend *p)
@@ -607,10 +587,11 @@ part_recompute(Pend *p)
 		if (sid_cmp(p->trims[i].to, part->trim_to) > 0)
 			part->trim_to = p->trims[i].to;
 	part->dropping = p->dropped;
-	part->exclusive = p->dropped || p->nheaders > 0;
+	part->renaming = p->nnames > 0;
+	part->exclusive = p->dropped || p->nheaders > 0 || p->nnames > 0;
 	part->granting = p->ngrants > 0;
 	part->holder = part->xid;
-	if (!p->made && !p->dropped)
+	if (!p->made && !p->dropped && p->nnames == 0)
 	{
 		/* the newest operation that is left */
 		if (p->nchunks > 0)
@@ -662,11 +643,9 @@ cut(Pend *p, SubTransactionId sub)
 	if (p->made && p->made_sub == sub)
 		p->made = false;
 	if (p->dropped && p->dropped_sub == sub)
-	{
 		p->dropped = false;
-		if (p->successor != 0)
-			pend_clear_successor(p);
-	}
+	if (p->nnames == 0)
+		p->placeholder = false;
 	p->gone_stale = true;
 
 	if (p->part != 0)
@@ -690,6 +669,7 @@ cut(Pend *p, SubTransactionId sub)
 void
 pend_sub_abort(SubTransactionId sub)
 {
+	names_sub_abort(sub);
 	while (ntouches > 0 && touches[ntouches - 1].sub == sub)
 	{
 		Touch		t = touches[--ntouches];
@@ -699,7 +679,6 @@ pend_sub_abort(SubTransactionId sub)
 		p->touched = t.before;
 		if (pend_is_empty(p) && p->touched == InvalidSubTransactionId)
 		{
-			forget_successor(p->id);
 			pend_release(p);
 			pend_unlink(p);
 		}
@@ -736,6 +715,15 @@ pend_release(Pend *p)
 }
 
 void
+pend_give_up(Pend *p)
+{
+	LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
+	part_recompute(p);
+	pend_let_go(p);
+	strm_unlock(p->ss);
+}
+
+void
 pend_let_go(Pend *p)
 {
 	if (p->part == 0 || !pend_is_empty(p))
@@ -744,14 +732,4 @@ pend_let_go(Pend *p)
 	p->part = 0;
 	strm_part_settle(p->ss);
 	strm_wake_note(p->ss);
-}
-
-void
-pend_set_successor(Pend *p, SharedStream *successor, int64 id)
-{
-	any_successor = true;
-	p->successor = id;
-	LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
-	p->ss->successor = successor->self;
-	strm_unlock(p->ss);
 }

@@ -250,7 +250,12 @@ strm_trim(Target *t, const TrimSpec *spec, bool wait)
 		(void) pend_prepare(p, 1);
 		pend_refresh(p);
 		if (!strm_op_lock(t, p, wait ? GetActiveSnapshot() : NULL))
-			return 0;			/* dropped meanwhile */
+		{
+			/* dropped or renamed meanwhile */
+			if (!strm_open_write(t->db, t->name, t->len, t->need, t))
+				return 0;
+			continue;
+		}
 		if (resolve(p, spec, &bound, &greatest))
 		{
 			if (wait)
@@ -428,7 +433,14 @@ delete_all(Target *t, Removal *rm)
 		pend_refresh(p);
 		groups_refresh(p);
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
-			break;				/* dropped meanwhile */
+		{
+			/* dropped or renamed meanwhile, so nothing was registered yet */
+			if (!strm_open_write(t->db, t->name, t->len, t->need, t))
+				break;
+			rm->done = 0;
+			rm->deleted = 0;
+			continue;
+		}
 		xid = register_deletions(t, p, rm);
 		if (TransactionIdIsValid(xid))
 			pend_let_go(p);

@@ -253,13 +253,13 @@ strm_estimate(const char *name, uint32 len, StreamId lo, StreamId hi, uint64 *n)
 	Rights		rights = {.cap = lengthof(few), .grant = few};
 	bool		fits;
 
-	if (db == NULL || len > STREAM_NAME_MAX)
+	if (db == NULL || len > STREAM_NAME_MAX || names_find(name, len) != NULL)
 		return false;
 	ss = strm_registry_find(db, name, len, &id);
 	if (ss == NULL || !strm_lock(ss, id, LW_SHARED))
 		return false;
 	*n = sid_cmp(lo, hi) > 0 ? 0 : stream_count(&StrmArena, &ss->stream, lo, hi);
-	live = ss->state == SS_LIVE;
+	live = ss->state == SS_LIVE && strm_bears_name(ss, name, len);
 	fits = strm_rights_copy(ss, &rights);
 	strm_unlock(ss);
 	return live && fits && strm_allowed(GetUserId(), &rights, PRIV_SELECT);

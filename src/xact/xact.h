@@ -113,7 +113,8 @@ typedef struct Pend
 	SubTransactionId made_sub;
 	bool		dropped;
 	SubTransactionId dropped_sub;
-	int64		successor;		/* id of the stream made behind the dropped one, or 0 */
+	int			nnames;			/* changes of names whose holder this is (names.c) */
+	bool		placeholder;	/* a name's holder and nothing else */
 
 	Chunk	   *chunks;
 	int			nchunks;
@@ -154,8 +155,24 @@ typedef struct Pend
 	/* while committing */
 	EngHandle	changeset;
 	bool		create;			/* this transaction writes the catalog row */
+	bool		leaves;			/* the name that leads here leads elsewhere then: */
+	struct Pend *heir;			/* to this, or nowhere */
+	const char *new_name;		/* what the stream is to be called; NULL: as it is */
+	uint32		new_len;
 	Rights	   *rights;			/* what the stream's are to be; NULL: as they are */
 } Pend;
+
+/* A name leads elsewhere from here on, for this transaction. */
+typedef struct NameChange
+{
+	Pend	   *holder;			/* of the place that the registry leads to */
+	int64		id;				/* of the stream it leads to; 0: nowhere */
+	SubTransactionId sub;
+	int			before;			/* the next older of its hash, if there is an index */
+	uint32		hash;
+	uint32		len;
+	const char *name;
+} NameChange;
 
 /* A stream as named in a call. */
 typedef struct Target
@@ -166,6 +183,7 @@ typedef struct Target
 	SharedStream *ss;			/* NULL: there is none that this transaction sees */
 	int64		id;
 	Pend	   *pend;			/* NULL: nothing done to it yet */
+	bool		ours;			/* the name means what this transaction has made it mean */
 	uint32		need;			/* privileges asked for */
 	bool		provisional;	/* it is there only for transactions that are making it */
 	uint32		node_max_bytes;
@@ -197,6 +215,7 @@ extern bool strm_open_write(Db *db, const char *name, uint32 len, uint32 need, T
 extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Target *t);
 
 extern void strm_raise_missing(const char *name, uint32 len) pg_attribute_noreturn();
+extern void strm_raise_exists(const char *name, uint32 len) pg_attribute_noreturn();
 extern void strm_check_broken(SharedStream *ss);
 
 /* --- pend.c: the lists --- */
@@ -218,12 +237,12 @@ extern Pend *pend_find(SharedStream *ss, int64 id);
 extern Pend *pend_find_id(int64 id);
 extern Pend *pend_get(SharedStream *ss, int64 id);
 extern Pend *pend_first(void);
+extern MemoryContext pend_context(void);	/* goes when the transaction has ended */
 
 /* Before an operation, outside all locks: the subtransaction has an xid, the
  * Pend knows it, the lists have room for one more (n more deletions). */
 extern TransactionId pend_prepare(Pend *p, int ndels);
 extern void pend_prepare_rare(Pend *p);	/* room for a pair and a header, too */
-extern MemoryContext pend_context(void);	/* of the lists */
 extern EngHandle pend_part(Pend *p);	/* registers the Part; lock held; 0: no memory */
 
 extern void pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields);
@@ -256,14 +275,28 @@ extern void pend_unlink(Pend *p);
  * holds nothing is given up, so that others do not wait for it. */
 extern void pend_let_go(Pend *p);
 
+/* The same, the lock not held, where the part says already what did not come
+ * onto the lists. */
+extern void pend_give_up(Pend *p);
+
 /* Index of the first chunk whose last id is >= id. */
 extern int	pend_chunk_from(const Pend *p, StreamId id);
 
-
-/* A stream made under the name of the one that p drops. */
-extern void pend_set_successor(Pend *p, SharedStream *successor, int64 id);
-extern void pend_clear_successor(Pend *p);
 extern void pend_forget_all(void);
+
+/* --- names.c: what names mean to this transaction --- */
+
+/* The newest change of the name; NULL: it means what the registry says. */
+extern const NameChange *names_find(const char *name, uint32 len);
+
+/* The name leads to stream `id` from here on, 0: nowhere.  May raise. */
+extern void names_change(const char *name, uint32 len, Pend *holder, int64 id);
+extern void names_leave(const Target *t);	/* t's stream has its name no longer */
+
+extern void names_sub_commit(SubTransactionId sub, SubTransactionId parent);
+extern void names_sub_abort(SubTransactionId sub);
+extern void names_forget(void);
+extern void names_settle(void);	/* at pre-commit: heirs and new names of all Pends */
 
 /* --- commit.c: callbacks --- */
 
@@ -320,7 +353,7 @@ extern Reader *reader_open(Target *t, StreamId lo, StreamId hi, bool reverse, in
 extern bool reader_next(Reader *r, NodeEntry *e);	/* valid until the next call */
 extern void reader_close(Reader *r);
 
-/* --- add.c, remove.c, create.c, header.c: operations --- */
+/* --- add.c, remove.c, create.c, rename.c, header.c: operations --- */
 
 /* What becomes of the pending records that groups have of a removed entry. */
 typedef enum Refs
@@ -360,6 +393,10 @@ extern uint64 strm_trim(Target *t, const TrimSpec *spec, bool wait);
 /* Live entries, merged and own.  Lock held, lists refreshed. */
 extern uint64 strm_live(Pend *p);
 
+/* The stream locked, the caller its owner and nobody else with a part in it;
+ * 42704. */
+extern Pend *strm_lock_alone(Db *db, const char *name, uint32 len, Target *t);
+
 /* XSETID; negative entries_added and max_deleted NULL: leave alone.  22023;
  * 0A000 where it is lowered after a removal by the same transaction. */
 extern void strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_added,
@@ -380,6 +417,12 @@ extern uint64 strm_delete(Target *t, const StreamId *ids, int nids, Refs refs, i
 extern bool strm_make(Db *db, const char *name, uint32 len);
 extern bool strm_drop(Db *db, const char *name, uint32 len);
 
+/* Another drops or renames the stream found: whom to wait for. */
+extern TransactionId strm_being_left(Target *t);
+
+/* RENAMENX.  42704 if the stream is missing, 42710 if the new name is taken. */
+extern void strm_rename(Db *db, const char *name, uint32 len, const char *to, uint32 to_len);
+
 /* --- grant.c: privileges --- */
 
 /* Has the role the privileges `need` by these rights?  May raise. */
@@ -396,7 +439,8 @@ extern uint32 pend_needs(const Pend *p);
 extern void strm_regrant(Db *db, const char *name, uint32 len, GrantKind kind, Oid role, uint32 mask);
 
 /* At pre-commit, once it is settled who makes the stream: the rights it is to
- * have, in p->rights, and their rows.  Writes the catalog row if p->create. */
+ * have, in p->rights, and their rows.  Writes the catalog row if p->create, its
+ * new name if p->new_name. */
 extern void strm_settle_rights(Pend *p);
 
 #endif							/* STREAM_XACT_H */

@@ -9,7 +9,7 @@ given --pgdata, killed processes in between.  Meanwhile and at the end:
   cursor  xread meets each committed entry once, in order, none uncommitted
   tail    nothing appears later at or below what xtail said
   delete  of many who delete an id one is told 1; trims and deletions add up
-  names   streams made, dropped and added to at the same time stay equal to
+  names   streams made, renamed, dropped and added to at the same time stay equal to
           their table
   crash   what was acknowledged is there, and nothing else
 
@@ -32,7 +32,7 @@ import psycopg2
 ADDED = ["j0", "j1"]            # adds with automatic ids
 EXPLICIT = "e0"                 # adds with ids of the caller
 DELETED = ["d0", "d1"]          # adds, deletions; in d1 also trims
-NAMED = ["n0", "n1", "n2"]      # made and dropped
+NAMED = ["n0", "n1", "n2"]      # made, renamed and dropped
 BIG = "big"                     # large values, maxlen
 
 LOST = ("57P01", "57P02", "57P03", "08006", "08003", None)
@@ -285,7 +285,7 @@ class Deleter(Writer):
 
 
 class Namer(Writer):
-    """Makes and drops streams; their table follows.
+    """Makes, renames and drops streams; their table follows.
 
     A drop takes all entries with it, as DROP TABLE does with rows; an old
     snapshot would not show the DELETE those that were committed since, nor may
@@ -303,13 +303,17 @@ class Namer(Writer):
             v = "%s.%d" % (self.name, r.randrange(10**9))
             self.sql("WITH a AS MATERIALIZED (SELECT stream.xadd(%s, stream.fields('v', %s::text), mkstream => %s) id) "
                      "INSERT INTO mc_name SELECT %s, id, %s FROM a WHERE id IS NOT NULL", (key, v, r.random() < 0.8, key, v))
-        elif k < 0.8:
+        elif k < 0.75:
             self.sql("SELECT stream.xcreate(%s, true)", (key,))
+        elif k < 0.9:
+            newkey = r.choice([n for n in NAMED if n != key])
+            self.sql("SELECT stream.xrename(%s, %s)", (key, newkey))
+            self.sql("UPDATE mc_name SET key = %s WHERE key = %s", (newkey, key))
         else:
             if self.one("SELECT stream.xdrop(%s)", (key,))[0]:
                 self.sql("DELETE FROM mc_name WHERE key = %s", (key,))
 
-    allowed = Writer.allowed + ("42704",)
+    allowed = Writer.allowed + ("42704", "42710")
 
 
 class Bigger(Writer):

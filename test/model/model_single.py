@@ -263,6 +263,15 @@ class Model:
     def xdrop(self, key):
         return self.streams.pop(key, None) is not None
 
+    def xrename(self, key, newkey):
+        if key not in self.streams:
+            raise Error("42704")
+        if newkey != key:
+            if newkey in self.streams:
+                raise Error("42710")
+            self.streams[newkey] = self.streams.pop(key)
+        return ""
+
     def range(self, key, start, stop, count, reverse):
         lo, hi = bound(start, True), bound(stop, False)
         s = self.get(key)
@@ -462,6 +471,8 @@ class Runner:
             return "stream.xdel(%s, %s)" % (q(op[1]), q("{" + ",".join(map(id_text, ids)) + "}"))
         if kind == "xcreate":
             return "stream.xcreate(%s, %s)" % (q(op[1]), q(op[2]))
+        if kind == "xrename":
+            return "stream.xrename(%s, %s)" % (q(op[1]), q(op[2]))
         return "stream.xdrop(%s)" % q(op[1])
 
     def change_model(self, op):
@@ -735,6 +746,9 @@ class Chooser:
             return ("xtrim", key, maxlen, minid, approx, r.choice([None, 0, 1, 5, 50]) if approx else None)
         if k < 0.94:
             return ("xcreate", key, r.random() < 0.6)
+        if k < 0.97:
+            # "limits" has its own kind of ids, and keeps its name
+            return ("xrename", r.choice(NAMES[:3]), r.choice(NAMES[:3]))
         return ("xdrop", key)
 
     def read(self):

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(
-  stream_node wait_for background start_again sqlstate logical_state
+  stream_node wait_for wait_back background start_again sqlstate logical_state
   start_load stop_load check_load random_seed
 );
 
@@ -50,6 +50,15 @@ sub wait_for(&$)
 		select(undef, undef, undef, 0.02);
 	}
 	return 1;
+}
+
+# Wait until a server that has crashed takes connections again.
+sub wait_back
+{
+	my ($node) = @_;
+
+	# A psql that is refused may be gone before it is given its statement.
+	return wait_for { eval { ($node->psql('postgres', 'SELECT 1'))[0] == 0 } } 'the server is back';
 }
 
 # psql with a script of its own, in the background.  ->('peek') returns what it

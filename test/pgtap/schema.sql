@@ -9,14 +9,14 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 -- Functions by name, with the type they return.
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
-	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
+	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xrename', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
 	'xgroup_create', 'xgroup_set', 'xgroup_setid', 'xgroup_destroy', 'xgroup_createconsumer', 'xgroup_delconsumer', 'xreadgroup', 'xreadgroup_many', 'xack',
 	'xackdel', 'xnack', 'xdelex', 'xclaim', 'xautoclaim', 'xreclaim', 'xreclaim_all', 'xpending', 'xpending_summary', 'xinfo_groups', 'xinfo_consumers',
 	'xlisten', 'xunlisten', 'channel', 'fields', 'fields_from', 'field_bytes']) f;
 SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
 FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
 	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
-	('xadd_many', 'SETOF stream.streamid'), ('xsetid', 'void'), ('xcfgset', 'void'),
+	('xadd_many', 'SETOF stream.streamid'), ('xrename', 'void'), ('xsetid', 'void'), ('xcfgset', 'void'),
 	('xgroup_create', 'boolean'), ('xgroup_set', 'void'), ('xgroup_setid', 'void'), ('xgroup_destroy', 'boolean'), ('xgroup_createconsumer', 'boolean'),
 	('xgroup_delconsumer', 'bigint'), ('xack', 'bigint'), ('xnack', 'bigint'), ('xackdel', 'TABLE(id stream.streamid, result integer)'),
 	('xdelex', 'TABLE(id stream.streamid, result integer)'), ('xreclaim', 'TABLE(released bigint, dead bigint)'),
@@ -33,7 +33,7 @@ WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY
 SET search_path = public, stream, pg_catalog;
 
 -- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten|xgroup_\w+|xreadgroup|xreadgroup_many|xack|xackdel|xnack|xdelex|xclaim|xautoclaim|xreclaim|xreclaim_all)$' THEN 'uv' ELSE 'rv' END,
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xrename|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten|xgroup_\w+|xreadgroup|xreadgroup_many|xack|xackdel|xnack|xdelex|xclaim|xautoclaim|xreclaim|xreclaim_all)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 

@@ -39,7 +39,7 @@ for my $round (1 .. $rounds)
 			q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY pid});
 		kill 'KILL', $pids[ rand @pids ];
 		push @acked, stop_load($load);
-		wait_for { ($node->psql('postgres', 'SELECT 1'))[0] == 0 } 'the server is back';
+		wait_back($node);
 	}
 	$most_in_flight += $workers;
 	check_load($node, $most_in_flight, \@acked, "round $round: " . @acked . " acknowledged");

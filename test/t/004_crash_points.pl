@@ -55,7 +55,7 @@ for my $busy (0, 1)
 		unlike($out, qr/survived/, "$what: the backend died");
 		push @acked, stop_load($load);
 		$in_flight += @$load;
-		wait_for { ($node->psql('postgres', 'SELECT 1'))[0] == 0 } 'the server is back';
+		wait_back($node);
 
 		# Committed and never acknowledged: it counts as known from here on.
 		push @acked, $tx if $committed;

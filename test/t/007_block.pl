@@ -60,6 +60,10 @@ $node->safe_psql('postgres', q{SELECT count(stream.xadd('s', stream.fields('n', 
 is(($reader->())[0], '3', 'a transaction of three');
 
 # Several streams, one named twice.
+$reader = background($node, q{SELECT key, fields FROM stream.xread_many('{not there,s}', '{$,$}', block => '1 h')});
+waiting(1);
+add('s', 7);
+is(($reader->())[0], 's|{"n": "7"}', 'woken where an earlier one of the list is missing');
 $reader = background($node, q{SELECT key, fields FROM stream.xread_many('{x,s,y,s}', '{$,$,$,$}', block => '1 h')});
 waiting(1);
 add('y', 9);

@@ -34,8 +34,20 @@ my %scripts = (
 	back => q{BEGIN; SELECT xadd('s' || :s, '{"r":1}'), xtrim('s' || :s, 0); ROLLBACK; },
 	pair => q{SELECT xadd('s' || :s, fields('n', :n), producer => 'p' || :n % 3, iid => 'i' || :n); },
 	configure => q{SELECT xcfgset('s' || :s, idmp_maxsize => 1 + :n % 4, node_max_entries => 10 * (1 + :n)) WHERE xexists('s' || :s); },
-	drop => q{SELECT xdrop('d' || :s), xadd('d' || :s, fields('n', :n)); });
-my %weight = (add => 20, many => 3, trim => 2, about => 3, delete => 5, mixed => 6, back => 3, pair => 6, configure => 1, drop => 2);
+	drop => q{SELECT xdrop('d' || :s), xadd('d' || :s, fields('n', :n)); },
+	rename => q{
+		DO $$ BEGIN
+			PERFORM xrename('d' || :s, 'd' || :n % 9);
+		EXCEPTION WHEN undefined_object OR duplicate_object THEN NULL; END $$; },
+	swap => q{
+		DO $$ BEGIN
+			PERFORM xrename('d' || :s, 'd:' || pg_backend_pid());
+			PERFORM xrename('d' || :n % 9, 'd' || :s);
+			PERFORM xadd('d' || :n % 9, fields('between', :n));
+			PERFORM xadd('d:' || pg_backend_pid(), fields('n', :n));
+			PERFORM xdrop('d' || :n % 9) WHERE :n % 2 = 0;
+		EXCEPTION WHEN undefined_object OR duplicate_object THEN NULL; END $$; });
+my %weight = (add => 20, many => 3, trim => 2, about => 3, delete => 5, mixed => 6, back => 3, pair => 6, configure => 1, drop => 2, rename => 2, swap => 2);
 my @files;
 for my $name (sort keys %scripts)
 {
