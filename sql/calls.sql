@@ -211,6 +211,7 @@ execute p('s','{1-0,2-0}');
 deallocate all;
 select xtrim('s', maxlen => 10, approx => true, trim_limit => 100);
 select * from xinfo_stream('s');
+select xinfo_stream_full('s'), xinfo_stream_full('s', 0), xinfo_stream_full('s', count => 5);
 select xcreate('s', if_not_exists => true);
 select xcreate('s2');
 select xdrop('s2');

@@ -199,6 +199,7 @@ execute p('s','{1-0,2-0}');
 deallocate all;
 select stream.xtrim('s', maxlen => 10, approx => true, trim_limit => 100);
 select * from stream.xinfo_stream('s');
+select stream.xinfo_stream_full('s'), stream.xinfo_stream_full('s', 0), stream.xinfo_stream_full('s', count => 5);
 select stream.xcreate('s', if_not_exists => true);
 select stream.xcreate('s2');
 select stream.xdrop('s2');

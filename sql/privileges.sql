@@ -48,6 +48,7 @@ SELECT * FROM matrix(array[
 	$$SELECT xlisten('missing')$$,
 	$$SELECT xunlisten('s')$$,
 	$$SELECT channel('s')$$,
+	$$SELECT xinfo_stream_full('s')$$,
 	$$SELECT xexists('s')$$,
 	$$SELECT xcreate('s', if_not_exists => true)$$,
 	$$SELECT xadd('s', '{"a":1}')$$,

@@ -73,6 +73,24 @@ SELECT * FROM xinfo_stream(NULL);
 SELECT count(*) FROM stream.streams;
 SELECT count(*) FROM stream.activity;
 
+-- In full: what xinfo_stream says, but for its two entries and the number of groups, then entries and groups.
+SELECT xinfo_stream('i') - '{groups,first-entry,last-entry}'::text[] = xinfo_stream_full('i') - '{groups,entries}'::text[] AS same_head;
+SELECT xinfo_stream_full('i', 2)->'entries' AS entries, xinfo_stream_full('i')->'groups' AS groups;
+SELECT count(xadd('i', fields('n', n), n || '-0')) FROM generate_series(11, 20) n;
+SELECT n, jsonb_array_length(xinfo_stream_full('i', n)->'entries') AS entries FROM unnest('{1,0,-1,NULL,100}'::bigint[]) n;
+-- It sees own changes.
+BEGIN;
+SELECT xadd('i', '{"n":21, "n":"again"}', '21-0'), xtrim('i', minid => '20'), xdel('i', '20-0');
+SELECT xinfo_stream_full('i')->'entries' AS entries, xinfo_stream_full('i')->'length' AS length;
+ROLLBACK;
+SELECT xadd('i', fields('\xff00'::bytea, '\xff00'::bytea), '22-0');
+SELECT xinfo_stream_full('i', 0)->'entries'->-1 AS newest;
+SELECT xcreate('empty'), xinfo_stream_full('empty')->'entries' AS entries, xdrop('empty');
+\set VERBOSITY sqlstate
+SELECT xinfo_stream_full('missing');
+SELECT xinfo_stream_full(NULL);
+\set VERBOSITY default
+
 -- A stream is its creator's.
 CREATE ROLE regress_stream_user;
 CREATE ROLE regress_stream_other;

@@ -117,3 +117,6 @@ CREATE PROCEDURE stream.xwait(
 
 CREATE FUNCTION stream.xinfo_stream(key stream.stream) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'stream_xinfo_stream' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+CREATE FUNCTION stream.xinfo_stream_full(key stream.stream, count bigint DEFAULT 10) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'stream_xinfo_stream_full' LANGUAGE C VOLATILE PARALLEL RESTRICTED;

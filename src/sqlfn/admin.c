@@ -1,6 +1,6 @@
 /*
  * admin.c
- *	  xcreate, xdrop, xrename, xsetid, xcfgset, xinfo_stream.
+ *	  xcreate, xdrop, xrename, xsetid, xcfgset, xinfo_stream, xinfo_stream_full.
  */
 #include "postgres.h"
 
@@ -175,40 +175,70 @@ push_id(JsonbParseState **state, const char *key, StreamId id)
 	push_text(state, WJB_VALUE, s, strlen(s));
 }
 
-/* [id, [name, value, ...]], or null. */
+/* [id, [name, value, ...]] */
 static void
-push_entry(JsonbParseState **state, const char *key, Target *t, StreamId hi, bool last)
+push_entry(JsonbParseState **state, const NodeEntry *e)
 {
-	Reader	   *r = reader_open(t, STREAMID_MIN, hi, last, 1);
+	StreamFields *f = entry_fields(e);
+	char	   *s = psprintf(UINT64_FORMAT "-" UINT64_FORMAT, e->id.ms, e->id.seq);
+	bool		is_name = true;
+
+	(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	push_text(state, WJB_ELEM, s, strlen(s));
+	(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	for (const uint8 *p = lp_first(streamfields_lp(f)); !lp_at_end(p); p = lp_next(p))
+	{
+		text	   *shown = streamfields_show(p, is_name);
+
+		push_text(state, WJB_ELEM, VARDATA_ANY(shown), VARSIZE_ANY_EXHDR(shown));
+		is_name = !is_name;
+	}
+	(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	pfree(f);
+}
+
+/* The first or last entry under a key, or null. */
+static void
+push_outermost(JsonbParseState **state, const char *key, Target *t, bool last)
+{
+	Reader	   *r = reader_open(t, STREAMID_MIN, STREAMID_MAX, last, 1);
 	NodeEntry	e;
 
 	push_key(state, key);
-	if (!reader_next(r, &e))
+	if (reader_next(r, &e))
+		push_entry(state, &e);
+	else
 	{
 		JsonbValue	null = {.type = jbvNull};
 
 		(void) pushJsonbValue(state, WJB_VALUE, &null);
 	}
-	else
-	{
-		StreamFields *f = entry_fields(&e);
-		char	   *s = psprintf(UINT64_FORMAT "-" UINT64_FORMAT, e.id.ms, e.id.seq);
-		bool		is_name = true;
-
-		(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
-		push_text(state, WJB_ELEM, s, strlen(s));
-		(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
-		for (const uint8 *p = lp_first(streamfields_lp(f)); !lp_at_end(p); p = lp_next(p))
-		{
-			text	   *shown = streamfields_show(p, is_name);
-
-			push_text(state, WJB_ELEM, VARDATA_ANY(shown), VARSIZE_ANY_EXHDR(shown));
-			is_name = !is_name;
-		}
-		(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
-		(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
-	}
 	reader_close(r);
+}
+
+/* The first `count` entries, 0: all of them. */
+static void
+push_entries(JsonbParseState **state, Target *t, int64 count)
+{
+	Reader	   *r = reader_open(t, STREAMID_MIN, STREAMID_MAX, false, count);
+	NodeEntry	e;
+
+	push_key(state, "entries");
+	(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	for (int64 n = 0; (count == 0 || n < count) && reader_next(r, &e); n++)
+		push_entry(state, &e);
+	(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	reader_close(r);
+}
+
+/* The groups in full: there are none. */
+static void
+push_groups(JsonbParseState **state)
+{
+	push_key(state, "groups");
+	(void) pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
 }
 
 /* Id of the first entry seen, 0-0 if there is none. */
@@ -223,40 +253,75 @@ first_id(Target *t)
 	return id;
 }
 
+/* Find the stream and begin the answer with what both forms tell.  42704 if
+ * it is missing. */
+static void
+info_begin(JsonbParseState **state, Db *db, KeyArg key, Target *t)
+{
+	View		v;
+
+	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, t) || !view_take(t, &v))
+		strm_raise_missing(key.name, key.len);
+	(void) pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_number(state, "length", v.length);
+	push_number(state, "radix-tree-keys", v.nodes);
+	push_number(state, "radix-tree-nodes", v.rax_nodes);
+	push_id(state, "last-generated-id", v.last_id);
+	push_id(state, "max-deleted-entry-id", v.max_deleted_id);
+	push_number(state, "entries-added", v.entries_added);
+	push_id(state, "recorded-first-entry-id", first_id(t));
+	push_number(state, "idmp-duration", v.idmp_duration);
+	push_number(state, "idmp-maxsize", v.idmp_maxsize);
+	push_number(state, "pids-tracked", v.producers);
+	push_number(state, "iids-tracked", v.iids);
+	push_number(state, "iids-added", v.iids_added);
+	push_number(state, "iids-duplicates", v.iids_duplicates);
+	push_number(state, "node-max-bytes", v.node_max_bytes);
+	push_number(state, "node-max-entries", v.node_max_entries);
+}
+
+static Datum
+info_end(JsonbParseState **state)
+{
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(state, WJB_END_OBJECT, NULL)));
+}
+
 /*
- * xinfo_stream(key): XINFO STREAM.  42704 if the stream is missing.
+ * xinfo_stream(key): XINFO STREAM.
  */
 PG_FUNCTION_INFO_V1(stream_xinfo_stream);
 Datum
 stream_xinfo_stream(PG_FUNCTION_ARGS)
 {
 	Db		   *db = strm_use("xinfo_stream()", false);
-	KeyArg		key = arg_key(fcinfo, 0);
 	JsonbParseState *state = NULL;
 	Target		t;
-	View		v;
 	GroupView  *groups;
 
-	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t) || !view_take(&t, &v))
-		strm_raise_missing(key.name, key.len);
-	(void) pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
-	push_number(&state, "length", v.length);
-	push_number(&state, "radix-tree-keys", v.nodes);
-	push_number(&state, "radix-tree-nodes", v.rax_nodes);
-	push_id(&state, "last-generated-id", v.last_id);
-	push_id(&state, "max-deleted-entry-id", v.max_deleted_id);
-	push_number(&state, "entries-added", v.entries_added);
-	push_id(&state, "recorded-first-entry-id", first_id(&t));
-	push_number(&state, "idmp-duration", v.idmp_duration);
-	push_number(&state, "idmp-maxsize", v.idmp_maxsize);
-	push_number(&state, "pids-tracked", v.producers);
-	push_number(&state, "iids-tracked", v.iids);
-	push_number(&state, "iids-added", v.iids_added);
-	push_number(&state, "iids-duplicates", v.iids_duplicates);
+	info_begin(&state, db, arg_key(fcinfo, 0), &t);
 	push_number(&state, "groups", (uint64) strm_groups_view(&t, &groups));
-	push_number(&state, "node-max-bytes", v.node_max_bytes);
-	push_number(&state, "node-max-entries", v.node_max_entries);
-	push_entry(&state, "first-entry", &t, STREAMID_MAX, false);
-	push_entry(&state, "last-entry", &t, STREAMID_MAX, true);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+	push_outermost(&state, "first-entry", &t, false);
+	push_outermost(&state, "last-entry", &t, true);
+	return info_end(&state);
+}
+
+#define FULL_COUNT		10
+
+/*
+ * xinfo_stream_full(key, count): XINFO STREAM FULL.  As Redis has it, 0 is all
+ * entries and a negative count the default.
+ */
+PG_FUNCTION_INFO_V1(stream_xinfo_stream_full);
+Datum
+stream_xinfo_stream_full(PG_FUNCTION_ARGS)
+{
+	Db		   *db = strm_use("xinfo_stream_full()", false);
+	int64		count = arg_int64(fcinfo, 1, FULL_COUNT);
+	JsonbParseState *state = NULL;
+	Target		t;
+
+	info_begin(&state, db, arg_key(fcinfo, 0), &t);
+	push_entries(&state, &t, count < 0 ? FULL_COUNT : count);
+	push_groups(&state);
+	return info_end(&state);
 }

@@ -9,7 +9,7 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 -- Functions by name, with the type they return.
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
-	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xrename', 'xsetid', 'xcfgset', 'xinfo_stream', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
+	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xrename', 'xsetid', 'xcfgset', 'xinfo_stream', 'xinfo_stream_full', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
 	'xgroup_create', 'xgroup_set', 'xgroup_setid', 'xgroup_destroy', 'xgroup_createconsumer', 'xgroup_delconsumer', 'xreadgroup', 'xreadgroup_many', 'xack',
 	'xackdel', 'xnack', 'xdelex', 'xclaim', 'xautoclaim', 'xreclaim', 'xreclaim_all', 'xpending', 'xpending_summary', 'xinfo_groups', 'xinfo_consumers',
 	'xlisten', 'xunlisten', 'channel', 'fields', 'fields_from', 'field_bytes']) f;
@@ -17,6 +17,7 @@ SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.nam
 FROM (VALUES ('xadd', 'stream.streamid'), ('xlen', 'bigint'), ('xexists', 'boolean'), ('xtail', 'stream.streamid'),
 	('xcount', 'bigint'), ('xdel', 'bigint'), ('xtrim', 'bigint'), ('xcreate', 'boolean'), ('xdrop', 'boolean'),
 	('xadd_many', 'SETOF stream.streamid'), ('xrename', 'void'), ('xsetid', 'void'), ('xcfgset', 'void'),
+	('xinfo_stream', 'jsonb'), ('xinfo_stream_full', 'jsonb'),
 	('xgroup_create', 'boolean'), ('xgroup_set', 'void'), ('xgroup_setid', 'void'), ('xgroup_destroy', 'boolean'), ('xgroup_createconsumer', 'boolean'),
 	('xgroup_delconsumer', 'bigint'), ('xack', 'bigint'), ('xnack', 'bigint'), ('xackdel', 'TABLE(id stream.streamid, result integer)'),
 	('xdelex', 'TABLE(id stream.streamid, result integer)'), ('xreclaim', 'TABLE(released bigint, dead bigint)'),
