@@ -31,7 +31,8 @@
  * now.  So whenever an outsider took something, all charged pages were free,
  * enough for the promised objects without any slab.  From then on only
  * objects on charge are handed out, and each page these take leaves its other
- * objects to them.
+ * objects to them.  What is promised in all does not grow in the meantime: a
+ * charge is added only while all charged pages are free, too.
  *
  * Locking: as said in arena.h; the static functions run under the lock.
  * arena_room takes none: what it reads does not change while the caller's
@@ -42,7 +43,7 @@
 #include <assert.h>
 
 #define ARENA_MAGIC		UINT64_C(0x616e657241787453)
-#define ARENA_LAYOUT	1
+#define ARENA_LAYOUT	2
 
 #define PAGE_NONE		UINT32_MAX
 #define OBJ_NONE		UINT16_MAX
@@ -82,6 +83,8 @@ typedef struct ArenaHead
 	uint32_t	free;			/* free pages */
 	uint32_t	charged;		/* pages set aside for charges */
 	uint32_t	reserve;
+	uint64_t	exact[ARENA_NCLASS];	/* promised by all charges: of just this class */
+	uint64_t	smaller[ARENA_NCLASS];	/* and of this class or any smaller one */
 	uint32_t	bin[NBIN];		/* free runs by length */
 	uint32_t	partial[ARENA_NCLASS];	/* slabs with a free object */
 } ArenaHead;
@@ -525,32 +528,33 @@ arena_charge_exact(ArenaCharge *c, size_t size, uint32_t count)
 	note(&c->exact[class_for(size)], count);
 }
 
+static const ArenaCharge no_charge;
+
 /*
- * Pages that the promised objects can need at most.
+ * Pages that all promised objects, with those of a further charge, can need at
+ * most.
  *
  * m objects of one class with k to a page need 1 + (m - 1) / k pages.  Objects
  * of a class or any smaller one need most if each of those classes gets an
  * object, and thus a page, and the rest go to the class with fewest to a page.
  */
 static uint64_t
-charge_pages(const ArenaCharge *c)
+promised_pages(const ArenaHead *head, const ArenaCharge *c)
 {
 	uint64_t	pages = 0;
 
 	for (int i = 0; i < NCLASS; i++)
 	{
-		uint32_t	per;
+		uint64_t	exact = head->exact[i] + c->exact[i];
+		uint64_t	n = head->smaller[i] + c->n[i];
 
-		if (c->exact[i] == 0 && c->n[i] == 0)
-			continue;
-		per = objs_in_page(i);
-		if (c->exact[i] > 0)
-			pages += 1 + (c->exact[i] - 1) / per;
-		if (c->n[i] > 0)
+		if (exact > 0)
+			pages += 1 + (exact - 1) / objs_in_page(i);
+		if (n > 0)
 		{
-			uint32_t	classes = c->n[i] <= (uint32_t) i ? c->n[i] : (uint32_t) i + 1;
+			uint64_t	classes = n <= (uint64_t) i ? n : (uint64_t) i + 1;
 
-			pages += classes + (c->n[i] - classes) / per;
+			pages += classes + (n - classes) / objs_in_page(i);
 		}
 	}
 	return pages;
@@ -560,14 +564,24 @@ bool
 arena_charge(Arena *a, const ArenaCharge *c, ArenaUse use)
 {
 	ArenaHead  *head = head_of(a);
-	uint64_t	pages = charge_pages(c);
+	uint64_t	more;
 	bool		good;
 
 	assert(use != ARENA_CHARGED);
+	if (memcmp(c, &no_charge, sizeof(no_charge)) == 0)
+		return true;
 	arena_lock(a);
-	good = pages == 0 || may_take(head, pages, use);
+	more = promised_pages(head, c) - head->charged;
+	good = may_take(head, more, use);	/* asked also where it is none */
 	if (good)
-		head->charged += (uint32_t) pages;
+	{
+		head->charged += (uint32_t) more;
+		for (int i = 0; i < NCLASS; i++)
+		{
+			head->exact[i] += c->exact[i];
+			head->smaller[i] += c->n[i];
+		}
+	}
 	arena_unlock(a);
 	return good;
 }
@@ -576,11 +590,15 @@ void
 arena_uncharge(Arena *a, const ArenaCharge *c)
 {
 	ArenaHead  *head = head_of(a);
-	uint64_t	pages = charge_pages(c);
 
 	arena_lock(a);
-	assert(head->charged >= pages);
-	head->charged -= (uint32_t) pages;
+	for (int i = 0; i < NCLASS; i++)
+	{
+		assert(head->exact[i] >= c->exact[i] && head->smaller[i] >= c->n[i]);
+		head->exact[i] -= c->exact[i];
+		head->smaller[i] -= c->n[i];
+	}
+	head->charged = (uint32_t) promised_pages(head, &no_charge);
 	arena_unlock(a);
 }
 
@@ -784,6 +802,8 @@ check_locked(ArenaHead *head)
 		return "free pages are miscounted";
 	if (head->charged > head->npages)
 		return "more pages are charged than there are";
+	if (head->charged != promised_pages(head, &no_charge))
+		return "charged pages are miscounted";
 	return NULL;
 }
 

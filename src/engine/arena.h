@@ -14,8 +14,9 @@
  *   3. A larger request takes a run of adjacent pages (best fit from binned
  *      free runs, neighbours merged on free).
  *   4. A charge promises objects of at most a page for later: as many free
- *      pages are set aside as the promised objects can need in the worst
- *      case, partly used slabs not counted on (others may use them up).
+ *      pages are set aside as the objects promised by all charges can need in
+ *      the worst case, partly used slabs not counted on (others may use them
+ *      up).  Many small charges thus cost what one large one does.
  *      Allocations "on charge" draw on it and then cannot fail.  A charge is
  *      given back whole, after the work it was for; until then it counts in
  *      full, so while it is drawn fewer pages than charged may be free, and

@@ -375,7 +375,7 @@ test_charges(void)
 {
 	enum
 	{
-		PROMISES = 6, MOST = 20000
+		PROMISES = 24, MOST = 20000
 	};
 	Promise		p[PROMISES];
 	EngHandle  *block = malloc(MOST * sizeof(EngHandle));
@@ -441,6 +441,56 @@ test_charges(void)
 	check_empty(&t);
 	twin_close(&t);
 	free(block);
+}
+
+/* Many small charges set aside what one large one does, and are drawn and
+ * given back in any order. */
+static void
+test_charge_many(void)
+{
+	enum
+	{
+		CHARGES = 300
+	};
+	ArenaCharge c = {{0}, {0}};
+	ArenaCharge all = {{0}, {0}};
+	Twin		t;
+	uint64_t	pages;
+
+	twin_open(&t, 200 * ARENA_PAGE);
+	arena_charge_exact(&c, 8192, 1);
+	arena_charge_note(&c, 2720, 2);
+	for (int i = 0; i < CHARGES; i++)
+	{
+		arena_charge_exact(&all, 8192, 1);
+		arena_charge_note(&all, 2720, 2);
+	}
+	CHECK(!arena_charge(&t.arena, &all, ARENA_NORMAL));
+	twin_close(&t);
+
+	twin_open(&t, 400 * ARENA_PAGE);
+	CHECK(arena_charge(&t.arena, &all, ARENA_NORMAL));
+	pages = stats(&t).pages_charged;
+	arena_uncharge(&t.arena, &all);
+	CHECK_EQ(stats(&t).pages_charged, 0);
+	for (int i = 0; i < CHARGES; i++)
+		CHECK(arena_charge(&t.arena, &c, ARENA_NORMAL));
+	CHECK_EQ(stats(&t).pages_charged, pages);
+	CHECK(pages < CHARGES);
+	while (arena_alloc(&t.arena, ARENA_PAGE, ARENA_SHRINK) != 0)
+		;
+	CHECK_EQ(stats(&t).pages_free, pages);
+	for (int i = 0; i < CHARGES; i++)
+	{
+		CHECK(arena_alloc(&t.arena, 8192, ARENA_CHARGED) != 0);
+		for (int k = 0; k < 2; k++)
+			CHECK(arena_alloc(&t.arena, unit_one_in(2) ? 2720 : unit_between(1, 2720), ARENA_CHARGED) != 0);
+		arena_uncharge(&t.arena, &c);
+		if (i % 50 == 0)
+			CHECK_SOUND(arena_check(&t.arena));
+	}
+	CHECK_EQ(stats(&t).pages_charged, 0);
+	twin_close(&t);
 }
 
 /* The worst case of "or any smaller size": one object of each class. */
@@ -558,6 +608,7 @@ main(void)
 	test_runs();
 	test_fragmented();
 	test_uses();
+	test_charge_many();
 	test_charge_worst();
 	test_misuse();
 	test_hook();
