@@ -214,13 +214,15 @@ static void
 build_set(Pend *p)
 {
 	ArenaUse	use = is_removal_only(p) ? ARENA_SHRINK : ARENA_NORMAL;
-	Size		size = set_size(p);
+	Size		size;
 	ArenaCharge charge;
 	EngHandle	h;
 	ChangeSet  *cs;
 	SetDel	   *dels;
 	uint32		offset;
 
+	pend_join_chunks(p);
+	size = set_size(p);
 	if (size > PG_UINT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -110,7 +110,7 @@ count_lag(GroupTarget *gt, const GroupPend *gp, const StreamGroup *base, const U
 		lag -= group_undelivered(&StrmArena, s, base, STREAMID_MIN, hi);
 	}
 	for (int i = 0; i < p->ndels; i++)
-		if (!p->dels[i].own && sid_cmp(p->dels[i].id, p->trim_to) >= 0)
+		if (!p->dels[i].own && !p->dels[i].again && sid_cmp(p->dels[i].id, p->trim_to) >= 0)
 			lag -= group_undelivered(&StrmArena, s, base, p->dels[i].id, p->dels[i].id);
 	if (sid_next(&from))
 	{

@@ -153,7 +153,9 @@ pend_prepare(Pend *p, int ndels)
 	if (ndels > 0)
 	{
 		PEND_GROW(p->dels, p->ndels, p->dels_cap, ndels);
-		PEND_GROW(p->gone, p->ngone, p->gone_cap, ndels);
+		PEND_GROW(p->gone, p->ngone + p->nfresh, p->gone_cap, ndels);
+		if (p->nfresh == p->fresh_cap && p->fresh_cap < PEND_FRESH_MAX)
+			PEND_GROW(p->fresh, p->nfresh, p->fresh_cap, 1);
 	}
 	PEND_GROW(p->trims, p->ntrims, p->trims_cap, 1);
 	if (p->touched != sub)
@@ -262,30 +264,26 @@ pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields)
 	p->nentries++;
 }
 
-void
-pend_add_deletion(Pend *p, StreamId id, bool own, uint32 flags)
-{
-	int			at = p->ngone;
-
-	p->dels[p->ndels++] = (Deletion) {id, own, flags, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
-	if (p->gone_stale)
-		return;
-	/* ids mostly come in rising order */
-	while (at > 0 && sid_cmp(p->gone[at - 1], id) > 0)
-		at--;
-	memmove(&p->gone[at + 1], &p->gone[at], (p->ngone - at) * sizeof(StreamId));
-	p->gone[at] = id;
-	p->ngone++;
-}
-
+/* Trims rise: what is below one is gone already.  So the last of a
+ * subtransaction stands for all of it. */
 void
 pend_add_trim(Pend *p, StreamId to, bool keep)
 {
-	p->trims[p->ntrims++] = (Trim) {to, keep, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
-	if (sid_cmp(to, p->trim_to) > 0)
-		p->trim_to = to;
-	if (!keep && sid_cmp(to, p->trim_refs) > 0)
+	SubTransactionId sub = GetCurrentSubTransactionId();
+
+	Assert(sid_cmp(to, p->trim_to) > 0);
+	p->trim_to = to;
+	if (!keep)
 		p->trim_refs = to;
+	if (p->ntrims > 0 && p->trims[p->ntrims - 1].sub == sub)
+		p->ntrims--;
+	p->trims[p->ntrims++] = (Trim) {to, p->trim_refs, sub, GetCurrentTransactionId()};
+}
+
+static StreamId
+last_trim(const Pend *p)
+{
+	return p->ntrims > 0 ? p->trims[p->ntrims - 1].to : STREAMID_MIN;
 }
 
 void
@@ -322,56 +320,6 @@ pend_is_empty(const Pend *p)
 }
 
 /* --- what the lists amount to --- */
-
-static int
-id_cmp(const void *a, const void *b)
-{
-	return sid_cmp(*(const StreamId *) a, *(const StreamId *) b);
-}
-
-void
-pend_refresh(Pend *p)
-{
-	if (!p->gone_stale)
-		return;
-	p->ngone = 0;
-	PEND_GROW(p->gone, p->ngone, p->gone_cap, p->ndels);
-	for (int i = 0; i < p->ndels; i++)
-		p->gone[i] = p->dels[i].id;
-	p->ngone = p->ndels;
-	if (p->ngone > 1)
-		qsort(p->gone, p->ngone, sizeof(StreamId), id_cmp);
-	p->trim_to = p->trim_refs = STREAMID_MIN;
-	for (int i = 0; i < p->ntrims; i++)
-	{
-		StreamId	to = p->trims[i].to;
-
-		if (sid_cmp(to, p->trim_to) > 0)
-			p->trim_to = to;
-		if (!p->trims[i].keep && sid_cmp(to, p->trim_refs) > 0)
-			p->trim_refs = to;
-	}
-	p->gone_stale = false;
-}
-
-bool
-pend_is_gone(const Pend *p, StreamId id)
-{
-	return sid_cmp(id, p->trim_to) < 0 ||
-		(p->ngone > 0 && bsearch(&id, p->gone, p->ngone, sizeof(StreamId), id_cmp) != NULL);
-}
-
-bool
-pend_refs_gone(const Pend *p, StreamId id)
-{
-	if (sid_cmp(id, p->trim_refs) < 0)
-		return true;
-	if (p->ngone > 0 && bsearch(&id, p->gone, p->ngone, sizeof(StreamId), id_cmp) != NULL)
-		for (int i = 0; i < p->ndels; i++)
-			if (sid_cmp(p->dels[i].id, id) == 0 && (p->dels[i].flags & STREAM_DEL_KEEPREF) == 0)
-				return true;
-	return false;
-}
 
 bool
 pend_last_id(const Pend *p, StreamId *id)
@@ -474,8 +422,12 @@ pend_count(const Pend *p, StreamId lo, StreamId hi)
 
 	if (sid_cmp(lo, p->trim_to) < 0)
 		lo = p->trim_to;
-	for (int i = pend_chunk_from(p, lo); i < p->nchunks && sid_cmp(p->chunks[i].first, hi) <= 0; i++)
-		n += chunk_count(&p->chunks[i], lo, hi);
+	if (p->nchunks > 0 && sid_cmp(lo, p->chunks[0].first) <= 0 &&
+		sid_cmp(p->chunks[p->nchunks - 1].last, hi) <= 0)
+		n = p->nentries;
+	else
+		for (int i = pend_chunk_from(p, lo); i < p->nchunks && sid_cmp(p->chunks[i].first, hi) <= 0; i++)
+			n += chunk_count(&p->chunks[i], lo, hi);
 	for (int i = 0; i < p->ndels; i++)
 		if (p->dels[i].own && sid_cmp(p->dels[i].id, lo) >= 0 && sid_cmp(p->dels[i].id, hi) <= 0)
 			n--;
@@ -488,6 +440,45 @@ pend_has(const Pend *p, StreamId id)
 	int			i = pend_chunk_from(p, id);
 
 	return i < p->nchunks && !pend_is_gone(p, id) && chunk_count(&p->chunks[i], id, id) == 1;
+}
+
+/*
+ * A savepoint in a loop leaves a chunk for each time round.  Merged one by one
+ * each would have memory set aside that a full node needs.
+ */
+void
+pend_join_chunks(Pend *p)
+{
+	int			kept = 0;
+
+	/* changes of the header lie between chunks */
+	if (p->nheaders > 0)
+		return;
+	for (int i = 1; i < p->nchunks; i++)
+	{
+		Chunk	   *c = &p->chunks[kept];
+		Chunk	   *next = &p->chunks[i];
+
+		/* those of one subtransaction are apart because they are full */
+		if (!next->new_run && next->xid != c->xid)
+		{
+			Size		more = node_copy_size(c->lp, c->first, next->lp, next->first);
+
+			if (stream_node_fits(&p->ss->stream, c->bytes, c->entries, more, next->entries))
+			{
+				chunk_reserve(c, more);
+				node_copy(c->lp, c->first, c->lp + c->bytes - 1, next->lp, next->first);
+				c->bytes += more;
+				c->entries += next->entries;
+				c->last = next->last;
+				c->xid = next->xid;
+				pfree(next->lp);
+				continue;
+			}
+		}
+		p->chunks[++kept] = *next;
+	}
+	p->nchunks = Min(p->nchunks, kept + 1);
 }
 
 /* --- subtransactions --- */
@@ -509,8 +500,15 @@ pend_sub_commit(SubTransactionId sub, SubTransactionId parent)
 			p->chunks[k].sub = parent;
 		for (int k = p->ndels - 1; k >= 0 && p->dels[k].sub == sub; k--)
 			p->dels[k].sub = parent;
-		for (int k = p->ntrims - 1; k >= 0 && p->trims[k].sub == sub; k--)
-			p->trims[k].sub = parent;
+		if (p->ntrims > 0 && p->trims[p->ntrims - 1].sub == sub)
+		{
+			p->trims[p->ntrims - 1].sub = parent;
+			if (p->ntrims > 1 && p->trims[p->ntrims - 2].sub == parent)
+			{
+				p->trims[p->ntrims - 2] = p->trims[p->ntrims - 1];
+				p->ntrims--;
+			}
+		}
 		for (int k = p->npairs - 1; k >= 0 && p->pairs[k].sub == sub; k--)
 			p->pairs[k].sub = parent;
 		for (int k = p->nheaders - 1; k >= 0 && p->headers[k].sub == sub; k--)
@@ -540,7 +538,7 @@ unregister_deletions(Pend *p, int from)
 
 	for (int i = from; i < p->ndels; i++)
 	{
-		if (p->dels[i].own)
+		if (p->dels[i].own || p->dels[i].again)
 			continue;
 		sid_to_key(p->dels[i].id, key);
 		if (rax_find(&StrmArena, &p->ss->deleting, key, 16, &holder) && holder == p->part)
@@ -582,10 +580,7 @@ part_recompute(Pend *p)
 	part->reserved = p->nentries;
 	part->min_id = p->nchunks > 0 ? p->chunks[0].first : STREAMID_MAX;
 	part->max_id = p->nchunks > 0 ? p->chunks[p->nchunks - 1].last : STREAMID_MIN;
-	part->trim_to = STREAMID_MIN;
-	for (int i = 0; i < p->ntrims; i++)
-		if (sid_cmp(p->trims[i].to, part->trim_to) > 0)
-			part->trim_to = p->trims[i].to;
+	part->trim_to = last_trim(p);
 	part->dropping = p->dropped;
 	part->renaming = p->nnames > 0;
 	part->exclusive = p->dropped || p->nheaders > 0 || p->nnames > 0;
@@ -646,7 +641,9 @@ cut(Pend *p, SubTransactionId sub)
 		p->dropped = false;
 	if (p->nnames == 0)
 		p->placeholder = false;
-	p->gone_stale = true;
+	pend_undelete(p, ndels);
+	p->trim_to = last_trim(p);
+	p->trim_refs = p->ntrims > 0 ? p->trims[p->ntrims - 1].refs_to : STREAMID_MIN;
 
 	if (p->part != 0)
 	{

@@ -56,16 +56,6 @@ own_next(OwnWalk *w)
 	}
 }
 
-/* Any id deleted by this transaction in lo..hi? */
-static bool
-any_gone(const Pend *p, StreamId lo, StreamId hi)
-{
-	for (int i = 0; i < p->ngone; i++)
-		if (sid_cmp(p->gone[i], lo) >= 0 && sid_cmp(p->gone[i], hi) <= 0)
-			return true;
-	return false;
-}
-
 /* One entry less to remove; true when that was the last. */
 static bool
 take(StreamId id, uint64 *excess, StreamId *bound)
@@ -95,7 +85,7 @@ find_excess(Pend *p, uint64 excess, StreamId *last)
 		NodeEntry	e;
 
 		if (n->live <= excess && sid_cmp(master, p->trim_to) >= 0 &&
-			!(w.has && sid_cmp(w.e.id, n->last) < 0) && !any_gone(p, master, n->last))
+			!(w.has && sid_cmp(w.e.id, n->last) < 0) && !pend_any_deleted(p, master, n->last))
 		{
 			if (n->live > 0)
 				*last = n->last;
@@ -137,7 +127,7 @@ count_not_gone(Pend *p, StreamId lo, StreamId hi)
 		lo = p->trim_to;
 	n = stream_count(&StrmArena, s, lo, hi);
 	for (int i = 0; i < p->ndels; i++)
-		if (!p->dels[i].own && sid_cmp(p->dels[i].id, lo) >= 0 && sid_cmp(p->dels[i].id, hi) <= 0 &&
+		if (!p->dels[i].own && !p->dels[i].again && sid_cmp(p->dels[i].id, lo) >= 0 && sid_cmp(p->dels[i].id, hi) <= 0 &&
 			stream_exists(&StrmArena, s, p->dels[i].id))
 			n--;
 	return n;
@@ -218,7 +208,7 @@ delete_greatest(Pend *p, uint32 flags)
 
 	if (pend_has(p, STREAMID_MAX))
 	{
-		pend_add_deletion(p, STREAMID_MAX, true, flags);
+		pend_add_deletion(p, STREAMID_MAX, true, false, flags);
 		return 1;
 	}
 	sid_to_key(STREAMID_MAX, key);
@@ -228,7 +218,7 @@ delete_greatest(Pend *p, uint32 flags)
 		rax_insert(&StrmArena, &p->ss->deleting, key, 16, p->part, NULL, ARENA_SHRINK) != ENG_OK)
 		return 0;
 	STRM_PTR(Part, p->part)->ndeleting++;
-	pend_add_deletion(p, STREAMID_MAX, false, flags);
+	pend_add_deletion(p, STREAMID_MAX, false, false, flags);
 	return 1;
 }
 
@@ -319,16 +309,23 @@ typedef struct Removal
 	bool		full;
 } Removal;
 
-/* Has any group a pending record of the id? */
+/* Has any group a pending record of the id, merged or ours? */
 static bool
-has_records(SharedStream *ss, StreamId id)
+has_records(const Pend *p, StreamId id)
 {
 	const StreamGroup *g = NULL;
 	PendingRecord r;
 
-	while ((g = group_after(&StrmArena, &ss->stream, g ? g->name : NULL, g ? g->name_len : 0)) != NULL)
+	while ((g = group_after(&StrmArena, &p->ss->stream, g ? g->name : NULL, g ? g->name_len : 0)) != NULL)
 		if (pending_get(&StrmArena, &g->pending, id, &r))
 			return true;
+	for (GroupPend *gp = p->groups; gp != NULL; gp = gp->next)
+	{
+		const OwnRecord *own = overlay_record(gp, id);
+
+		if (own != NULL && own->there)
+			return true;
+	}
 	return false;
 }
 
@@ -369,19 +366,19 @@ register_deletions(Target *t, Pend *p, Removal *rm)
 		}
 		if (pend_has(p, id))
 		{
-			pend_add_deletion(p, id, true, flags);
+			pend_add_deletion(p, id, true, false, flags);
 			removed(rm, 1);
 			continue;
 		}
 		if (pend_is_gone(p, id) || !stream_exists(&StrmArena, &p->ss->stream, id))
 		{
 			/* DELREF drops the records that were left of it */
-			if (rm->refs == REFS_DELETE && !pend_is_gone(p, id) && has_records(p->ss, id))
+			if (rm->refs == REFS_DELETE && !pend_refs_gone(p, id) && has_records(p, id))
 			{
 				xid = strm_flight_other(p->ss, id, p->part);
 				if (TransactionIdIsValid(xid))
 					return xid;
-				pend_add_deletion(p, id, false, STREAM_DEL_TRIM);
+				pend_add_deletion(p, id, false, true, STREAM_DEL_TRIM);
 			}
 			removed(rm, -1);
 			continue;
@@ -396,7 +393,7 @@ register_deletions(Target *t, Pend *p, Removal *rm)
 			return InvalidTransactionId;
 		}
 		STRM_PTR(Part, p->part)->ndeleting++;
-		pend_add_deletion(p, id, false, flags);
+		pend_add_deletion(p, id, false, false, flags);
 		removed(rm, 1);
 	}
 	return InvalidTransactionId;

@@ -112,7 +112,7 @@ count_merged(Target *t, const Unseen *u, StreamId lo, StreamId hi)
 	{
 		StreamId	id = p->dels[i].id;
 
-		if (!p->dels[i].own && sid_cmp(id, lo) >= 0 && sid_cmp(id, hi) <= 0 &&
+		if (!p->dels[i].own && !p->dels[i].again && sid_cmp(id, lo) >= 0 && sid_cmp(id, hi) <= 0 &&
 			stream_exists(&StrmArena, &ss->stream, id) && !unseen_scan(u, id))
 			n--;
 	}

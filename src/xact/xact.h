@@ -47,6 +47,7 @@ typedef struct Deletion
 {
 	StreamId	id;
 	bool		own;			/* of an entry of this transaction: not registered */
+	bool		again;			/* the entry is gone: just for its pending records */
 	uint32		flags;			/* STREAM_DEL_... */
 	SubTransactionId sub;
 	TransactionId xid;
@@ -73,7 +74,7 @@ typedef struct HeaderChange
 typedef struct Trim
 {
 	StreamId	to;
-	bool		keep;			/* pending records of groups stay */
+	StreamId	refs_to;		/* pending records go up to here */
 	SubTransactionId sub;
 	TransactionId xid;
 } Trim;
@@ -144,13 +145,18 @@ typedef struct Pend
 	struct GroupPend *groups;	/* the groups they are of */
 	SubTransactionId touched;	/* newest subtransaction that has operations here */
 
-	/* derived from the lists, when wanted: see pend_gone */
-	bool		gone_stale;
-	StreamId   *gone;			/* sorted ids of dels */
+	/* derived from the lists: the ids of dels, sorted, in two arrays; the
+	 * small one takes what does not come in rising order */
+	bool		gone_stale;		/* to be made anew: pend_refresh */
+	StreamId   *gone;
 	int			ngone;
 	int			gone_cap;
-	StreamId	trim_to;		/* greatest of trims, 0-0 */
-	StreamId	trim_refs;		/* greatest of those that take pending records along */
+	StreamId   *fresh;
+	int			nfresh;
+	int			fresh_cap;
+	StreamId	trim_to;		/* of the last trim, 0-0 if there is none */
+	StreamId	trim_refs;		/* of the last that took pending records along */
+	int			nkeep;			/* deletions that leave them */
 
 	/* while committing */
 	EngHandle	changeset;
@@ -246,7 +252,6 @@ extern void pend_prepare_rare(Pend *p);	/* room for a pair and a header, too */
 extern EngHandle pend_part(Pend *p);	/* registers the Part; lock held; 0: no memory */
 
 extern void pend_add_entry(Pend *p, StreamId id, bool new_run, const uint8 *fields);
-extern void pend_add_deletion(Pend *p, StreamId id, bool own, uint32 flags);
 extern void pend_add_trim(Pend *p, StreamId to, bool keep);
 extern void pend_add_pair(Pend *p, const IdmpKey *key, StreamId id, bool again);
 extern void pend_add_header(Pend *p, const StreamHeader *header, bool forgets);
@@ -256,9 +261,6 @@ extern TransactionId pend_prepare_grant(Pend *p);
 extern void pend_add_grant(Pend *p, GrantKind kind, Oid role, uint32 mask);
 
 extern bool pend_is_empty(const Pend *p);
-extern void pend_refresh(Pend *p);	/* brings gone and trim_to up to date; may raise */
-extern bool pend_is_gone(const Pend *p, StreamId id);	/* deleted or trimmed by us */
-extern bool pend_refs_gone(const Pend *p, StreamId id);	/* and its pending records with it */
 extern bool pend_last_id(const Pend *p, StreamId *id);	/* greatest id added */
 extern StreamId pend_top(const Pend *p);	/* the last id with our changes; lock held */
 extern void pend_header(const Pend *p, StreamHeader *h);	/* the same for all of it */
@@ -282,6 +284,9 @@ extern void pend_give_up(Pend *p);
 /* Index of the first chunk whose last id is >= id. */
 extern int	pend_chunk_from(const Pend *p, StreamId id);
 
+/* At pre-commit: chunks that only their subtransactions kept apart become one. */
+extern void pend_join_chunks(Pend *p);
+
 extern void pend_forget_all(void);
 
 /* --- names.c: what names mean to this transaction --- */
@@ -297,6 +302,17 @@ extern void names_sub_commit(SubTransactionId sub, SubTransactionId parent);
 extern void names_sub_abort(SubTransactionId sub);
 extern void names_forget(void);
 extern void names_settle(void);	/* at pre-commit: heirs and new names of all Pends */
+
+/* --- gone.c: what is deleted --- */
+
+#define PEND_FRESH_MAX	512		/* ids in Pend.fresh */
+
+extern void pend_add_deletion(Pend *p, StreamId id, bool own, bool again, uint32 flags);
+extern void pend_undelete(Pend *p, int from);	/* the deletions from this one on */
+extern void pend_refresh(Pend *p);	/* brings gone up to date */
+extern bool pend_is_gone(const Pend *p, StreamId id);	/* deleted or trimmed by us */
+extern bool pend_refs_gone(const Pend *p, StreamId id);	/* and its pending records with it */
+extern bool pend_any_deleted(const Pend *p, StreamId lo, StreamId hi);	/* trims not considered */
 
 /* --- commit.c: callbacks --- */
 
