@@ -102,6 +102,11 @@ bench:
 	@test/setup.sh bench
 	@test/bench/bench.sh $(BENCH)
 
+## make sizes          what large values, transactions and numbers of streams cost
+sizes:
+	@test/setup.sh build
+	@test/bench/sizes.sh $(SIZES)
+
 ## make check-all      what needs neither server nor installation
 check-all: check-engine check-layers check-symbols check-waits
 
@@ -126,5 +131,5 @@ clean: stop-private
 stop-private:
 	@test/clusters.sh wipe
 
-.PHONY: help demo demo-stop test unit fuzz bench check-all check-engine check-layers check-symbols \
+.PHONY: help demo demo-stop test unit fuzz bench sizes check-all check-engine check-layers check-symbols \
 	check-waits stop-private
