@@ -66,6 +66,12 @@ COMMIT;
 DECLARE h CURSOR WITH HOLD FOR SELECT id FROM xrange('scan');
 FETCH ALL FROM h;
 CLOSE h;
+-- without SCROLL only forward
+BEGIN;
+DECLARE f CURSOR FOR SELECT id FROM xrange('scan');
+FETCH 2 FROM f;
+FETCH BACKWARD 1 FROM f;
+ROLLBACK;
 
 -- a prepared plan outlives the stream it first read
 PREPARE p(text) AS SELECT count(*) FROM xrange($1);

@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_proc.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
@@ -79,8 +80,8 @@ is_range_function(Oid funcid)
 {
 	FmgrInfo	f;
 
-	/* nearly all other functions are told by this */
-	if (!OidIsValid(get_func_support(funcid)))
+	/* nearly all other functions are told by these */
+	if (funcid < FirstNormalObjectId || !OidIsValid(get_func_support(funcid)))
 		return false;
 	fmgr_info(funcid, &f);
 	return f.fn_addr == stream_xrange || f.fn_addr == stream_xrevrange;
@@ -260,7 +261,8 @@ read_row(RangeScan *s, TupleTableSlot *slot)
 	{
 		s->left = s->found ? s->range.count : 0;
 		if (s->left > 0)
-			s->reader = reader_open(&s->target, s->range.lo, s->range.hi, s->range.reverse, s->left);
+			s->reader = reader_open_at(&s->target, s->css.ss.ps.state->es_snapshot,
+									   s->range.lo, s->range.hi, s->range.reverse, s->left);
 	}
 	if (s->left <= 0 || !reader_next(s->reader, &e))
 	{

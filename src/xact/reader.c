@@ -69,10 +69,16 @@ static void next_own(Reader *r);
 Reader *
 reader_open(Target *t, StreamId lo, StreamId hi, bool reverse, int64 want)
 {
+	return reader_open_at(t, GetActiveSnapshot(), lo, hi, reverse, want);
+}
+
+Reader *
+reader_open_at(Target *t, Snapshot snap, StreamId lo, StreamId hi, bool reverse, int64 want)
+{
 	Reader	   *r = palloc0(sizeof(Reader));
 
 	r->t = *t;
-	r->snap = GetActiveSnapshot();
+	r->snap = snap;
 	r->lo = lo;
 	r->hi = hi;
 	r->reverse = reverse;

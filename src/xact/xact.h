@@ -366,6 +366,9 @@ typedef struct Reader Reader;
 /* Entries lo <= id <= hi as the caller sees them.  The snapshot is the active
  * one.  want: how many are likely to be read (0: all). */
 extern Reader *reader_open(Target *t, StreamId lo, StreamId hi, bool reverse, int64 want);
+
+/* The same as of a snapshot that lasts as long as the reader. */
+extern Reader *reader_open_at(Target *t, Snapshot snap, StreamId lo, StreamId hi, bool reverse, int64 want);
 extern bool reader_next(Reader *r, NodeEntry *e);	/* valid until the next call */
 extern void reader_close(Reader *r);
 
