@@ -4,6 +4,7 @@
 #
 #	test/bench/bench.sh				all works
 #	test/bench/bench.sh add million range
+#	test/bench/bench.sh start
 #
 # Peers: a plain heap table without index; a table queue as people build it for
 # SKIP LOCKED (jsonb, primary key); Redis of the distribution.  Every peer does a
@@ -17,10 +18,11 @@ ROUNDS=${ROUNDS:-3}
 SECONDS_EACH=${SECONDS_EACH:-5}
 CLIENTS=${CLIENTS:-8}
 MILLION=${MILLION:-1000000}
+START=${START:-5}				# millions of entries that are there at a start
 PAYLOAD=$(printf 'x%.0s' {1..200})
 RESULTS=$BUILD/bench-results
 
-WORKS=${*:-add million range}
+WORKS=${*:-add million range size start}
 
 build_and_install
 wipe_dir bench
@@ -31,7 +33,7 @@ REDIS_PID=
 finish()
 {
 	cluster_stop "$RUN" immediate
-	if [ -n "$REDIS_PID" ]; then kill "$REDIS_PID" 2>/dev/null || true; wait "$REDIS_PID" 2>/dev/null || true; fi
+	redis_stop || true
 	wipe_dir bench
 }
 trap finish EXIT
@@ -42,20 +44,32 @@ cluster_start "$RUN" "fsync = on" "synchronous_commit = on" "shared_buffers = '5
 sql() { "$BINDIR/psql" -X -q -A -t -h "$RUN" -d postgres -v ON_ERROR_STOP=1 "$@"; }
 redis() { redis-cli -s "$REDIS_SOCK" "$@"; }
 
-# redis_start APPENDFSYNC: an empty Redis that writes its log like this.
-redis_start()
+redis_stop()
 {
 	if [ -n "$REDIS_PID" ]; then kill "$REDIS_PID" 2>/dev/null; wait "$REDIS_PID" 2>/dev/null || true; fi
-	rm -rf "$RUN/redis"
-	as_server mkdir "$RUN/redis"
+	REDIS_PID=
+}
+
+# redis_run SETTING...: Redis over what is in its folder.
+redis_run()
+{
 	as_server redis-server --port 0 --unixsocket "$REDIS_SOCK" --unixsocketperm 777 --dir "$RUN/redis" \
-		--appendonly yes --appendfsync "$1" --save '' --logfile "$RUN/redis/log" >/dev/null 2>&1 &
+		--save '' --logfile "$RUN/redis/log" "$@" >/dev/null 2>&1 &
 	REDIS_PID=$!
-	for ((i = 0; i < 500; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		[ "$(redis ping 2>/dev/null)" = PONG ] && return
 		read -rt 0.02 <> <(:) || true
 	done
 	die "redis-server does not start"
+}
+
+# redis_start SETTING...: an empty Redis.
+redis_start()
+{
+	redis_stop
+	rm -rf "$RUN/redis"
+	as_server mkdir "$RUN/redis"
+	redis_run "$@"
 }
 
 sql <<'END'
@@ -65,14 +79,14 @@ CREATE TABLE queue(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload j
 	enqueued_at timestamptz NOT NULL DEFAULT now(), visible_at timestamptz NOT NULL DEFAULT now(), attempts int NOT NULL DEFAULT 0);
 END
 
-# rate COMMAND...: $MILLION divided by the seconds the command takes.
+# rate COMMAND...: $MILLION (or $ENTRIES) divided by the seconds the command takes.
 rate()
 {
 	local from to
 	from=$(date +%s%N)
 	"$@" >/dev/null
 	to=$(date +%s%N)
-	echo $((MILLION * 1000000000 / (to - from)))
+	echo $((${ENTRIES:-$MILLION} * 1000000000 / (to - from)))
 }
 
 tps()
@@ -117,17 +131,49 @@ range_stream() { rate sql -c "SET search_path = public, stream; SELECT max(id), 
 range_redis() { redis_rate -c 1 -n $((MILLION / 1000)) xrange million - + count 1000 | awk '{ print $1 * 1000 }'; }
 range_clean() { :; }
 
+# Bytes an entry takes, of those that million has written: in stream.memory, in
+# the table and its index, in Redis.
+size_heap() { sql -c "SELECT pg_total_relation_size('heap') / $MILLION"; }
+size_queue() { sql -c "SELECT pg_total_relation_size('queue') / $MILLION"; }
+size_stream() { sql -c "SELECT used / $MILLION FROM stream.memory"; }
+size_redis() { echo $(($(redis memory usage million samples 0) / MILLION)); }
+
+# A start with $START million entries: from the command until the first answer.
+# The extension is made anew, so that the journal holds nothing else.  Redis does
+# not compress: its entries are all the same, and would be next to nothing.
+start_fill()
+{
+	sql -c "DROP EXTENSION stream" -c "CREATE EXTENSION stream" -c "TRUNCATE heap, queue" -c CHECKPOINT
+	redis_start --appendonly no --rdbcompression no
+	for ((i = 0; i < START; i++)); do
+		sql -c "SELECT count(stream.xadd('start', '*', 'data', repeat('x', 192) || lpad(n::text, 8, '0'))) FROM generate_series(1, 1000000) n" >/dev/null
+		million_heap >/dev/null
+	done
+	sql -c "VACUUM heap"
+	redis-benchmark -s "$REDIS_SOCK" -q -c "$CLIENTS" -P 100 -n $((START * 1000000)) xadd start '*' data "$PAYLOAD" >/dev/null 2>&1
+	redis save >/dev/null
+}
+first_answer() { cluster_start "$RUN" && sql -c "$1"; }
+start_heap() { cluster_stop "$RUN"; ENTRIES=$((START * 1000000)) rate first_answer "SELECT count(*) FROM heap"; }
+start_stream() { cluster_stop "$RUN"; ENTRIES=$((START * 1000000)) rate first_answer "SELECT stream.xlen('start')"; }
+redis_first_answer() { redis_run --appendonly no && redis xlen start; }
+# Not in a pipe: who starts Redis must know its process.
+start_redis() { redis_stop; ENTRIES=$((START * 1000000)) rate redis_first_answer; }
+start_clean() { :; }
+
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+declare -A rounds=([size]=1) peers=([start]="heap stream redis") unit=([size]="bytes/entry")
 
 run_work()
 {
 	local work=$1 round peer
 	rm -f "$RESULTS.$work".*
-	for ((round = 1; round <= ROUNDS; round++)); do
+	for ((round = 1; round <= ${rounds[$work]:-$ROUNDS}; round++)); do
 		[ "$round" -gt 1 ] && [ "$work" != range ] && "${work}_clean"
-		for peer in heap queue stream redis; do
+		for peer in ${peers[$work]:-heap queue stream redis}; do
 			"${work}_$peer" >>"$RESULTS.$work.$peer"
-			printf '%-8s round %d  %-7s %9d entries/s\n' "$work" "$round" "$peer" "$(tail -n 1 "$RESULTS.$work.$peer")"
+			printf '%-8s round %d  %-7s %9d %s\n' "$work" "$round" "$peer" "$(tail -n 1 "$RESULTS.$work.$peer")" "${unit[$work]:-entries/s}"
 		done
 	done
 }
@@ -144,15 +190,18 @@ verdict()
 declare -A title=(
 	[add]="xadd, one a transaction, $CLIENTS clients; Redis appendfsync always"
 	[million]="xadd, $MILLION in one statement; Redis pipelined 100 deep, appendfsync everysec"
-	[range]="xrange over $MILLION; Redis XRANGE in pages of 1000")
+	[range]="xrange over $MILLION; Redis XRANGE in pages of 1000"
+	[size]="memory of an entry of 200 bytes; tables: on disk, with indexes"
+	[start]="first answer after a start with $START million entries; heap: all rows counted; Redis: from its RDB")
 
 for work in $WORKS; do
 	case $work in
-		add) redis_start always ;;
-		million) redis_start everysec ;;
-		range)
-			[[ " $WORKS " == *" million "* ]] || die "range reads what million has written"
+		add) redis_start --appendonly yes --appendfsync always ;;
+		million) redis_start --appendonly yes --appendfsync everysec ;;
+		range | size)
+			[[ " $WORKS " == *" million "* ]] || die "$work looks at what million has written"
 			;;
+		start) start_fill ;;
 		*) die "no such work: $work" ;;
 	esac
 	run_work "$work"
@@ -165,12 +214,14 @@ for work in $WORKS; do
 	echo
 	echo "${title[$work]}"
 	for peer in stream heap queue redis; do
-		printf '  %-8s %9d entries/s   %6.2f\n' $peer "$(of "$work" $peer)" \
+		[ -f "$RESULTS.$work.$peer" ] || continue
+		printf '  %-8s %9d %-11s %6.2f\n' $peer "$(of "$work" $peer)" "${unit[$work]:-entries/s}" \
 			"$(awk -v a="$(of "$work" stream)" -v b="$(of "$work" $peer)" 'BEGIN { print a / b }')"
 	done
 	case $work in
 		add) echo "  stream: $(verdict add heap 1.0), $(verdict add redis 3.0)" ;;
 		million) echo "  stream: $(verdict million redis 1.0), $(verdict million queue 4.0)" ;;
 		range) echo "  stream: $(verdict range redis 3.0), $(verdict range heap 1.0)" ;;
+		start) echo "  stream: $(awk -v r="$(of start stream)" -v n="$START" 'BEGIN { printf "%.2f s", n * 1000000 / r }')" ;;
 	esac
 done
