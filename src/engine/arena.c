@@ -531,57 +531,62 @@ arena_charge_exact(ArenaCharge *c, size_t size, uint32_t count)
 static const ArenaCharge no_charge;
 
 /*
- * Pages that all promised objects, with those of a further charge, can need at
- * most.
+ * Pages that so many promised objects of a class, and of it or any smaller
+ * one, can need at most.
  *
  * m objects of one class with k to a page need 1 + (m - 1) / k pages.  Objects
  * of a class or any smaller one need most if each of those classes gets an
  * object, and thus a page, and the rest go to the class with fewest to a page.
  */
 static uint64_t
-promised_pages(const ArenaHead *head, const ArenaCharge *c)
+class_pages(int class, uint64_t exact, uint64_t smaller)
 {
-	uint64_t	pages = 0;
+	uint64_t	classes = (uint64_t) class + 1;
+	uint64_t	pages = smaller;
+
+	if (smaller > classes)
+		pages = classes + (smaller - classes) / objs_in_page(class);
+	if (exact > 0)
+		pages += 1 + (exact - 1) / objs_in_page(class);
+	return pages;
+}
+
+/* Add a charge to what is promised, or take it away (sign -1); returns the
+ * pages by which that needs more. */
+static int64_t
+promise(ArenaHead *head, const ArenaCharge *c, int sign)
+{
+	uint64_t	more = 0;
 
 	for (int i = 0; i < NCLASS; i++)
 	{
-		uint64_t	exact = head->exact[i] + c->exact[i];
-		uint64_t	n = head->smaller[i] + c->n[i];
-
-		if (exact > 0)
-			pages += 1 + (exact - 1) / objs_in_page(i);
-		if (n > 0)
-		{
-			uint64_t	classes = n <= (uint64_t) i ? n : (uint64_t) i + 1;
-
-			pages += classes + (n - classes) / objs_in_page(i);
-		}
+		if (c->exact[i] == 0 && c->n[i] == 0)
+			continue;
+		more -= class_pages(i, head->exact[i], head->smaller[i]);
+		head->exact[i] += (uint64_t) (sign * (int64_t) c->exact[i]);
+		head->smaller[i] += (uint64_t) (sign * (int64_t) c->n[i]);
+		more += class_pages(i, head->exact[i], head->smaller[i]);
 	}
-	return pages;
+	return (int64_t) more;
 }
 
 bool
 arena_charge(Arena *a, const ArenaCharge *c, ArenaUse use)
 {
 	ArenaHead  *head = head_of(a);
-	uint64_t	more;
+	int64_t		more;
 	bool		good;
 
 	assert(use != ARENA_CHARGED);
 	if (memcmp(c, &no_charge, sizeof(no_charge)) == 0)
 		return true;
 	arena_lock(a);
-	more = promised_pages(head, c) - head->charged;
-	good = may_take(head, more, use);	/* asked also where it is none */
+	more = promise(head, c, 1);
+	good = may_take(head, (uint64_t) more, use);	/* asked also where it is none */
 	if (good)
-	{
 		head->charged += (uint32_t) more;
-		for (int i = 0; i < NCLASS; i++)
-		{
-			head->exact[i] += c->exact[i];
-			head->smaller[i] += c->n[i];
-		}
-	}
+	else
+		promise(head, c, -1);
 	arena_unlock(a);
 	return good;
 }
@@ -590,15 +595,12 @@ void
 arena_uncharge(Arena *a, const ArenaCharge *c)
 {
 	ArenaHead  *head = head_of(a);
+	int64_t		more;
 
 	arena_lock(a);
-	for (int i = 0; i < NCLASS; i++)
-	{
-		assert(head->exact[i] >= c->exact[i] && head->smaller[i] >= c->n[i]);
-		head->exact[i] -= c->exact[i];
-		head->smaller[i] -= c->n[i];
-	}
-	head->charged = (uint32_t) promised_pages(head, &no_charge);
+	more = promise(head, c, -1);
+	assert(more <= 0 && head->charged >= (uint32_t) -more);
+	head->charged += (uint32_t) more;
 	arena_unlock(a);
 }
 
@@ -785,6 +787,7 @@ check_locked(ArenaHead *head)
 {
 	Census		seen = {0};
 	const char *problem;
+	uint64_t	promised = 0;
 	uint32_t	len;
 
 	for (uint32_t p = 0; p < head->npages; p += len)
@@ -802,7 +805,9 @@ check_locked(ArenaHead *head)
 		return "free pages are miscounted";
 	if (head->charged > head->npages)
 		return "more pages are charged than there are";
-	if (head->charged != promised_pages(head, &no_charge))
+	for (int i = 0; i < NCLASS; i++)
+		promised += class_pages(i, head->exact[i], head->smaller[i]);
+	if (head->charged != promised)
 		return "charged pages are miscounted";
 	return NULL;
 }
