@@ -475,15 +475,26 @@ lp_check_elem(const uint8_t *p, const uint8_t *end, bool canonical)
 	n = lp_elem_bytes(p);
 	if (n > room)
 		return 0;
-	for (nback = 1; nback < BACKLEN_MAX; nback++)
+	if (n <= 128)
 	{
-		if (backlen_size(n - nback) == nback)
-			break;
+		/* most are short */
+		nback = 1;
+		n--;
+		if (p[n] != n)
+			return 0;
 	}
-	n -= nback;
-	backlen_write(backlen, n);
-	if (memcmp(p + n, backlen, nback) != 0)
-		return 0;
+	else
+	{
+		for (nback = 1; nback < BACKLEN_MAX; nback++)
+		{
+			if (backlen_size(n - nback) == nback)
+				break;
+		}
+		n -= nback;
+		backlen_write(backlen, n);
+		if (memcmp(p + n, backlen, nback) != 0)
+			return 0;
+	}
 
 	if (canonical)
 	{
@@ -505,18 +516,31 @@ lp_check_elem(const uint8_t *p, const uint8_t *end, bool canonical)
 }
 
 bool
+lp_check_frame(const uint8_t *lp, size_t size)
+{
+	return size >= LP_EMPTY_SIZE && size <= LP_BYTES_MAX && lp_bytes(lp) == size &&
+		lp[size - 1] == LP_EOF;
+}
+
+bool
+lp_check_count(const uint8_t *lp, uint32_t count, bool canonical)
+{
+	uint32_t	said = (uint32_t) get_le(lp + 4, 2);
+
+	return said == (count < LP_COUNT_UNKNOWN ? count : LP_COUNT_UNKNOWN) ||
+		(!canonical && said == LP_COUNT_UNKNOWN);
+}
+
+bool
 lp_validate(const uint8_t *lp, size_t size, bool canonical, uint32_t *nelem)
 {
 	const uint8_t *p;
 	const uint8_t *end;			/* the terminator */
-	uint32_t	said;
 	uint32_t	count = 0;
 
-	if (size < LP_EMPTY_SIZE || size > LP_BYTES_MAX || lp_bytes(lp) != size)
+	if (!lp_check_frame(lp, size))
 		return false;
 	end = lp + size - 1;
-	if (*end != LP_EOF)
-		return false;
 	for (p = lp + LP_HDR_SIZE; p < end; count++)
 	{
 		size_t		n = lp_check_elem(p, end, canonical);
@@ -525,10 +549,7 @@ lp_validate(const uint8_t *lp, size_t size, bool canonical, uint32_t *nelem)
 			return false;
 		p += n;
 	}
-
-	said = (uint32_t) get_le(lp + 4, 2);
-	if (said != (count < LP_COUNT_UNKNOWN ? count : LP_COUNT_UNKNOWN) &&
-		(canonical || said != LP_COUNT_UNKNOWN))
+	if (!lp_check_count(lp, count, canonical))
 		return false;
 	if (nelem != NULL)
 		*nelem = count;

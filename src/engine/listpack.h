@@ -102,4 +102,9 @@ extern size_t lp_check_elem(const uint8_t *p, const uint8_t *end, bool canonical
  * say "not known" whatever it is.  *nelem (if not NULL) as counted. */
 extern bool lp_validate(const uint8_t *lp, size_t size, bool canonical, uint32_t *nelem);
 
+/* For who walks over the elements himself: total and terminator before, the
+ * number of elements afterwards. */
+extern bool lp_check_frame(const uint8_t *lp, size_t size);
+extern bool lp_check_count(const uint8_t *lp, uint32_t count, bool canonical);
+
 #endif							/* STREAM_LISTPACK_H */

@@ -2,18 +2,17 @@
  * node_check.c
  *	  Checking reader for nodes that come from outside.
  *
- * Two passes: lp_validate makes sure that elements can be stepped over at all;
- * then the elements are read as a node.  Every element must have its one
- * canonical encoding, because names are compared and fields copied as bytes;
- * only live and dead have a width of their own.
+ * One pass: each element is checked, then read as what it is in a node.  It
+ * must have its one canonical encoding, because names are compared and fields
+ * copied as bytes; only live and dead have a width of their own.
  */
 #include "node.h"
 
-/* A cursor over a listpack known to be sound. */
 typedef struct Cursor
 {
-	const uint8_t *p;
+	const uint8_t *p;			/* sound up to here */
 	const uint8_t *end;			/* the terminator */
+	uint32_t	count;			/* elements */
 } Cursor;
 
 static bool
@@ -22,6 +21,7 @@ check_elem(Cursor *c)
 	size_t		n = lp_check_elem(c->p, c->end, true);
 
 	c->p += n;
+	c->count++;
 	return n != 0;
 }
 
@@ -58,7 +58,7 @@ check_count(Cursor *c, int64_t *v)
 {
 	uint8_t		want[LP_INT32_SIZE];
 
-	if ((size_t) (c->end - c->p) < LP_INT32_SIZE)
+	if (lp_check_elem(c->p, c->end, false) != LP_INT32_SIZE)
 		return false;
 	*v = lp_get_int(c->p);
 	if (*v < 0 || *v > INT32_MAX)
@@ -67,6 +67,7 @@ check_count(Cursor *c, int64_t *v)
 	if (memcmp(want, c->p, LP_INT32_SIZE) != 0)
 		return false;
 	c->p += LP_INT32_SIZE;
+	c->count++;
 	return true;
 }
 
@@ -114,10 +115,9 @@ node_validate(const uint8_t *node, size_t size, StreamId master)
 	int64_t		nfields;
 	int64_t		zero;
 
-	if (!lp_validate(node, size, false, NULL))
+	if (!lp_check_frame(node, size))
 		return false;
-	c.p = lp_first(node);
-	c.end = node + size - 1;
+	c = (Cursor) {lp_first(node), node + size - 1, 0};
 	if (!check_count(&c, &want_live) ||
 		!check_count(&c, &want_dead) ||
 		!check_int(&c, 1, INT32_MAX, &nfields) ||
@@ -141,5 +141,6 @@ node_validate(const uint8_t *node, size_t size, StreamId master)
 		else
 			live++;
 	}
-	return live == want_live && dead == want_dead && live + dead > 0;
+	return live == want_live && dead == want_dead && live + dead > 0 &&
+		lp_check_count(node, c.count, false);
 }
