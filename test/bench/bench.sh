@@ -44,9 +44,13 @@ cluster_start "$RUN" "fsync = on" "synchronous_commit = on" "shared_buffers = '5
 sql() { "$BINDIR/psql" -X -q -A -t -h "$RUN" -d postgres -v ON_ERROR_STOP=1 "$@"; }
 redis() { redis-cli -s "$REDIS_SOCK" "$@"; }
 
+# Asked to go: what we have started may be the program that started it.
 redis_stop()
 {
-	if [ -n "$REDIS_PID" ]; then kill "$REDIS_PID" 2>/dev/null; wait "$REDIS_PID" 2>/dev/null || true; fi
+	if [ -n "$REDIS_PID" ]; then
+		redis shutdown nosave >/dev/null 2>&1 || true
+		wait "$REDIS_PID" 2>/dev/null || true
+	fi
 	REDIS_PID=
 }
 
@@ -56,7 +60,7 @@ redis_run()
 	as_server redis-server --port 0 --unixsocket "$REDIS_SOCK" --unixsocketperm 777 --dir "$RUN/redis" \
 		--save '' --logfile "$RUN/redis/log" "$@" >/dev/null 2>&1 &
 	REDIS_PID=$!
-	for ((i = 0; i < 3000; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		[ "$(redis ping 2>/dev/null)" = PONG ] && return
 		read -rt 0.02 <> <(:) || true
 	done
@@ -156,7 +160,7 @@ start_fill()
 first_answer() { cluster_start "$RUN" && sql -c "$1"; }
 start_heap() { cluster_stop "$RUN"; ENTRIES=$((START * 1000000)) rate first_answer "SELECT count(*) FROM heap"; }
 start_stream() { cluster_stop "$RUN"; ENTRIES=$((START * 1000000)) rate first_answer "SELECT stream.xlen('start')"; }
-redis_first_answer() { redis_run --appendonly no && redis xlen start; }
+redis_first_answer() { redis_run --appendonly no && [ "$(redis xlen start)" -eq $((START * 1000000)) ]; }
 # Not in a pipe: who starts Redis must know its process.
 start_redis() { redis_stop; ENTRIES=$((START * 1000000)) rate redis_first_answer; }
 start_clean() { :; }
