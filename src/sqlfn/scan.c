@@ -81,7 +81,7 @@ is_range_function(Oid funcid)
 	FmgrInfo	f;
 
 	/* nearly all other functions are told by these */
-	if (funcid < FirstNormalObjectId || !OidIsValid(get_func_support(funcid)))
+	if (funcid < FirstUnpinnedObjectId || !OidIsValid(get_func_support(funcid)))
 		return false;
 	fmgr_info(funcid, &f);
 	return f.fn_addr == stream_xrange || f.fn_addr == stream_xrevrange;
