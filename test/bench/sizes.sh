@@ -87,6 +87,9 @@ END
 	row "$1" "$2" "$3" $(cat "$RESULTS")
 }
 
+# No streams, and an empty journal.
+begin_anew() { sql -c "SET client_min_messages = error" -c "DROP EXTENSION IF EXISTS stream" -c "CREATE EXTENSION stream"; }
+
 # --- works --------------------------------------------------------------
 
 work_values()
@@ -149,6 +152,7 @@ work_streams()
 	local n from to
 
 	for n in 25000 50000 100000; do
+		begin_anew
 		measure "streams, 1000 a transaction" $n $n "CALL make_streams('many', $n)" bare
 		measure "stream.streams read" $n $n "SELECT sum(length) FROM stream.streams"
 		sql -c CHECKPOINT
@@ -158,7 +162,6 @@ work_streams()
 		sql -c "SELECT xlen('many1')" >/dev/null
 		to=$(date +%s%N)
 		row "first answer after a restart" $n $n $(((to - from) / 1000000)) - -
-		sql -c "SELECT count(xdrop('many' || n)) FROM generate_series(1, $n) n" >/dev/null
 	done
 }
 
@@ -231,7 +234,6 @@ echo "commit $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null || echo unknown
 printf '\n%-34s %10s %13s %13s %14s %12s\n' '' size time each 'shared each' private
 for work in $WORKS; do
 	[[ $(type -t "work_$work") = function ]] || die "no such work: $work"
-	# each begins with an empty journal
-	sql -c "SET client_min_messages = error" -c "DROP EXTENSION IF EXISTS stream" -c "CREATE EXTENSION stream"
+	begin_anew
 	"work_$work"
 done
