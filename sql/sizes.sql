@@ -1,4 +1,4 @@
--- Much of everything in one transaction; here in 64 MB, more in test/t/021_sizes.pl.
+-- Much of everything in one transaction; here in 64 MB, more in test/t/028_sizes.pl.
 SET search_path = public, stream;
 
 -- Thousands of streams: what is set aside for their merges must not be rounded up for each.
