@@ -102,6 +102,19 @@ strm_horizon(SharedStream *ss, EngHandle own, StreamId *id)
 }
 
 TransactionId
+strm_reserved_upto(SharedStream *ss, EngHandle own, StreamId id)
+{
+	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
+	{
+		Part	   *p = STRM_PTR(Part, h);
+
+		if (h != own && p->reserved > 0 && sid_cmp(p->min_id, id) <= 0)
+			return strm_part_waitfor(ss, p);
+	}
+	return InvalidTransactionId;
+}
+
+TransactionId
 strm_part_waitfor(SharedStream *ss, Part *part)
 {
 	TransactionId xid = part->holder;

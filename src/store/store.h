@@ -482,6 +482,10 @@ extern void strm_part_note(SharedStream *ss, const Part *part);
  * STREAMID_MAX and false if there is none. */
 extern bool strm_horizon(SharedStream *ss, EngHandle own, StreamId *id);
 
+/* Another transaction that has an id up to `id` reserved, or whom to wait for in
+ * its place; InvalidTransactionId: there is none. */
+extern TransactionId strm_reserved_upto(SharedStream *ss, EngHandle own, StreamId id);
+
 /* A part of a transaction other than `own` (a Part, or 0) that is of that
  * kind: whom to wait for; InvalidTransactionId if there is none. */
 typedef enum PartKind

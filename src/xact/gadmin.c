@@ -207,6 +207,9 @@ read_policy(GroupTarget *gt, PolicyCopy *copy)
 /*
  * The change is worked out before the group is ours, since it may raise; should
  * the policy have become another by then, it is worked out again.
+ *
+ * A group that begins to deliver in order keeps no gap without entries, so what
+ * others may still commit below its cursor is waited for.
  */
 void
 strm_group_set(GroupTarget *gt, void (*change_policy) (GroupPolicy *p, void *arg), void *arg)
@@ -218,6 +221,7 @@ strm_group_set(GroupTarget *gt, void (*change_policy) (GroupPolicy *p, void *arg
 		GroupPolicy p;
 		GroupPend  *gp;
 		GroupShare *g;
+		TransactionId xid = InvalidTransactionId;
 		bool		same;
 
 		read_policy(gt, &before);
@@ -233,7 +237,9 @@ strm_group_set(GroupTarget *gt, void (*change_policy) (GroupPolicy *p, void *arg
 			copy_policy(gt, gp, &now);
 			same = same_policy(&now.policy, &before.policy);
 		}
-		if (same)
+		if (same && p.in_order && !before.policy.in_order)
+			xid = strm_reserved_upto(gt->t.ss, gt->t.pend->part, overlay_cursor(overlay_base(gt, gp), gp));
+		if (same && !TransactionIdIsValid(xid))
 		{
 			Gop			op = {
 				.kind = GOP_POLICY, .flags = p.in_order ? GOP_IN_ORDER : 0, .retry = p.retry,
@@ -245,6 +251,8 @@ strm_group_set(GroupTarget *gt, void (*change_policy) (GroupPolicy *p, void *arg
 			return;
 		}
 		group_unlock_unused(gt, gp, g);
+		if (TransactionIdIsValid(xid))
+			XactLockTableWait(xid, NULL, NULL, XLTW_None);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
