@@ -101,6 +101,21 @@ put_in_flight(Collect *c, StreamId id)
 
 /* --- 1. and the records of 2. --- */
 
+/* Is the entry of the record still to be delivered?  (The record was made by
+ * force, or before the cursor was set back.)  Then it comes as an entry, once. */
+static bool
+comes_as_entry(const Collect *c, StreamId id)
+{
+	const OwnRecord *own = overlay_record(c->gp, id);
+
+	if (c->gp != NULL && ((own != NULL && own->given) || sid_cmp(id, c->gp->skipped) <= 0))
+		return false;
+	if (c->gp != NULL && c->gp->cursor_set)
+		return sid_cmp(id, c->gp->set_to) > 0;
+	return c->base != NULL &&
+		(sid_cmp(id, c->base->cursor) > 0 || idset_has(&StrmArena, &c->base->gaps, id));
+}
+
 static bool
 choose_record(Collect *c, const SeenRecord *r)
 {
@@ -111,7 +126,7 @@ choose_record(Collect *c, const SeenRecord *r)
 	if (c->g != NULL)
 		(void) strm_flight_get(c->g, r->id, &f);
 	if (f.part != r->flight || (f.part != 0 && f.part != c->part) || !may_give(c, r->id) ||
-		!live_has(c->ss, c->p, r->id))
+		comes_as_entry(c, r->id) || !live_has(c->ss, c->p, r->id))
 		return true;
 	ch->was_ours = r->flight != 0;
 	if (!ch->was_ours && !put_in_flight(c, r->id))
