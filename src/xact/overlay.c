@@ -303,7 +303,7 @@ references(const GroupPend *gp, const StreamGroup *base, StreamId id)
 	if (own == NULL && base != NULL && pending_get(&StrmArena, &base->pending, id, &r))
 		return true;
 	if (gp != NULL && gp->cursor_set)
-		return sid_cmp(id, gp->set_to) > 0;
+		return sid_cmp(id, gp->set_to) > 0 && sid_cmp(id, gp->skipped) > 0;
 	return base != NULL && sid_cmp(id, gp != NULL ? gp->skipped : STREAMID_MIN) > 0 &&
 		(sid_cmp(id, base->cursor) > 0 || idset_has(&StrmArena, &base->gaps, id));
 }
