@@ -444,7 +444,13 @@ delete_some(Model *m)
 	int			i = (int) unit_between(1, NIDS - 1);
 	int			flags = (int) unit_below(4);
 	StreamId	max = m->s.max_deleted_id;
+	const MGroup *g = &m->g[unit_below(NGROUPS)];
 
+	/* sometimes one in a gap */
+	if (g->has && unit_one_in(2))
+		for (int k = 1; k < NIDS; k++)
+			if (g->gap[k] && m->live[k] && unit_one_in(2))
+				i = k;
 	CHECK_EQ(stream_del(A(m), &m->s, id_at(i), flags), m->live[i]);
 	if (m->live[i] && !(flags & STREAM_DEL_TRIM) && sid_cmp(id_at(i), max) > 0)
 		max = id_at(i);
@@ -502,13 +508,15 @@ static void
 make_deliver(Model *m, Op *op)
 {
 	const MGroup *g = &m->g[op->group];
-	int			at = unit_one_in(3) ? g->cursor : (int) unit_below(NIDS);
+	int			at = unit_one_in(2) ? g->cursor : (int) unit_below(NIDS);
 
+	if (unit_one_in(3) && at < NIDS - 10)
+		at += (int) unit_below(10);
 	op->g.time = unit_below(1000);
 	for (int k = (int) unit_below(4); k > 0 && at < NIDS - 1; k--)
 	{
 		GopRun	   *run = &op->runs[op->g.nruns];
-		int			last = at + 1 + (int) unit_below(unit_one_in(3) ? 100 : 10);
+		int			last = at + 1 + (int) unit_below(unit_one_in(20) ? NIDS : unit_one_in(3) ? 100 : 10);
 
 		if (last >= NIDS)
 			last = NIDS - 1;
@@ -771,6 +779,112 @@ test_charge(void)
 		check(&m);
 		unfill(&m, ballast);
 	}
+	model_close(&m);
+}
+
+/* Apply the op with nothing in the arena but its charge. */
+static void
+apply_large(Model *m, Gop *g, const GopRun *runs, const GopRecord *records)
+{
+	size_t		size = gop_size(g);
+	uint8_t    *bytes = malloc(size);
+	ArenaCharge charge = {0};
+	EngHandle	ballast;
+	Gop			op;
+
+	gop_write(g, runs, records, bytes);
+	CHECK_EQ(gop_read(&op, bytes, size), size);
+	gop_charge(&charge, &op);
+	CHECK(arena_charge(A(m), &charge, ARENA_NORMAL));
+	ballast = fill(m);
+	CHECK_EQ(gop_apply(A(m), &m->s, &op, ARENA_CHARGED), ENG_OK);
+	arena_uncharge(A(m), &charge);
+	unfill(m, ballast);
+	CHECK_SOUND(groups_check(A(m), &m->s));
+	free(bytes);
+}
+
+#define LARGE		20000
+
+/* Operations so large that the charge has no slack to speak of. */
+static void
+test_large(void)
+{
+	static Model m;
+	static GopRun runs[LARGE];
+	static GopRecord records[LARGE];
+	Gop			create = {.kind = GOP_CREATE, .group = "g", .group_len = 1};
+	Gop			g = {.kind = GOP_DELIVER, .flags = GOP_ONE_COUNT, .count = 1, .group = "g", .group_len = 1,
+	.has_consumer = true, .consumer = "a", .consumer_len = 1};
+	const StreamGroup *group;
+	uint8_t    *f = gen_fields(0, 5);
+	uint8_t    *lp = malloc(node_size_one(f));
+
+	model_open(&m, (size_t) 200 << 20);
+	node_create(lp, f);
+	for (int i = 0; i < LARGE; i++)
+	{
+		StreamId	id = {(uint64_t) i * 2 + 1, 0};
+
+		CHECK_EQ(stream_add_chunk(A(&m), &m.s, id, lp, 0, ARENA_NORMAL), ENG_OK);
+		records[i] = (GopRecord) {id, 1};
+		runs[i] = (GopRun) {{id.ms - 1, 5}, id, 1};
+	}
+	free(f);
+	free(lp);
+	apply_large(&m, &create, NULL, NULL);
+	group = group_find(A(&m), &m.s, "g", 1);
+
+	/* runs with gaps between, which is the most that gaps can take */
+	g.nruns = LARGE / 10;
+	g.nrecords = LARGE / 10;
+	apply_large(&m, &g, runs, records);
+	CHECK_EQ(group->gaps.bounds.nkeys, 2 * g.nruns);
+	CHECK_EQ(group->pending.n, g.nrecords);
+
+	/* all in one run; what was there is overwritten, in wide blocks */
+	runs[0] = (GopRun) {STREAMID_MIN, records[LARGE - 1].id, LARGE};
+	g.nruns = 1;
+	g.nrecords = LARGE;
+	g.count = 70000;
+	apply_large(&m, &g, runs, records);
+	CHECK_EQ(group->gaps.bounds.nkeys, 0);
+	CHECK_EQ(group->pending.n, LARGE);
+	CHECK_EQ(group->undelivered, 0);
+
+	/* anew, in narrow blocks, then each made wide */
+	g.kind = GOP_ACK;
+	g.flags = 0;
+	g.has_consumer = false;
+	g.consumer_len = 0;
+	apply_large(&m, &g, NULL, records);
+	CHECK_EQ(group->acked, LARGE);
+	g.kind = GOP_DELIVER;
+	g.flags = GOP_ONE_COUNT;
+	g.has_consumer = true;
+	g.consumer_len = 1;
+	g.count = 1;
+	apply_large(&m, &g, runs, records);
+	g.kind = GOP_SET;
+	g.count = 70000;
+	apply_large(&m, &g, NULL, records);
+	CHECK_EQ(group->pending.n, LARGE);
+
+	/* as many records by force, with others between them from before */
+	g.kind = GOP_ACK;
+	g.flags = 0;
+	for (int i = 0; i < LARGE / 2; i++)
+		records[i] = (GopRecord) {{(uint64_t) i * 4 + 1, 0}, 1};
+	g.nrecords = LARGE / 2;
+	g.has_consumer = false;
+	g.consumer_len = 0;
+	apply_large(&m, &g, NULL, records);
+	g.kind = GOP_SET;
+	g.flags = GOP_FORCE;
+	g.nrecords = LARGE / 10;
+	apply_large(&m, &g, NULL, records);
+	CHECK_EQ(group->pending.n, LARGE / 2 + LARGE / 10);
+	CHECK_EQ(group->pending.released, LARGE / 10);
 	model_close(&m);
 }
 
@@ -1054,6 +1168,17 @@ test_entries_read(void)
 	deliver_to(&m, 1, 1, 4, 5, 0);
 	CHECK_EQ(the_group(&m)->entries_read, 5);
 	model_close(&m);
+
+	/* a trim of what was not read: what is read next tells where that is */
+	start(&m, 9, 0);
+	deliver_to(&m, 1, 1, 1, 1, 0);
+	CHECK_EQ(stream_trim(A(&m), &m.s, id_at(4 * SEQS), false), 3);
+	for (int i = 1; i < 4; i++)
+		m.live[i * SEQS] = false;
+	m.g[1].r[SEQS].has = false;
+	deliver_to(&m, 1, 1, 4, 4, 0);
+	CHECK_EQ(the_group(&m)->entries_read, 4);
+	model_close(&m);
 }
 
 static void
@@ -1211,6 +1336,7 @@ main(void)
 	test_states();
 	test_entries_read();
 	test_policy();
+	test_large();
 	for (int i = unit_scale(8); i > 0; i--)
 	{
 		test_random();
