@@ -13,7 +13,6 @@
 #define HEAD_BYTES		6
 #define NO_CONSUMER		UINT16_MAX
 #define RUN_BYTES		36
-#define TIME_MAX		((UINT64_C(1) << 48) - 1)
 
 /* --- numbers --- */
 
@@ -231,7 +230,7 @@ fields_sound(const Gop *g)
 		return false;
 	if (g->kind == GOP_SET && (g->flags & GOP_ACTIVE) && !g->has_consumer)
 		return false;
-	return g->time <= TIME_MAX && g->entries_read >= -1 && g->retry <= INT64_MAX &&
+	return g->time <= PENDING_TIME_MAX && g->entries_read >= -1 && g->retry <= INT64_MAX &&
 		g->max_deliveries <= INT64_MAX && g->count <= INT64_MAX;
 }
 

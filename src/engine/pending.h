@@ -16,11 +16,13 @@
 
 #include "rax.h"
 
+#define PENDING_TIME_MAX	((UINT64_C(1) << 48) - 1)
+
 typedef struct PendingRecord
 {
 	StreamId	id;
 	uint32_t	consumer;		/* number; 0: released */
-	uint64_t	time;			/* ms, below 2^48: last delivery; of a released one: from when to deliver */
+	uint64_t	time;			/* ms, up to PENDING_TIME_MAX: last delivery; of a released one: from when to deliver */
 	uint64_t	count;			/* deliveries, up to 2^63-1 */
 } PendingRecord;
 

@@ -62,7 +62,6 @@ typedef struct Block
 #define WIDE_BYTES		(BLOCK_HEAD + BLOCK_RECORDS * sizeof(Wide))
 
 #define NARROW_COUNT_MAX	(UINT16_MAX - 1)
-#define TIME_MAX		((UINT64_C(1) << 48) - 1)
 
 static inline Block *
 block_at(const Arena *a, EngHandle h)

@@ -178,7 +178,7 @@ check_block(const Arena *a, const Pending *p, EngHandle h, Sums *sums)
 			return "pending records are not in order";
 		sums->last = r.id;
 		released += r.consumer == 0;
-		if (r.time > TIME_MAX || r.count > INT64_MAX)
+		if (r.time > PENDING_TIME_MAX || r.count > INT64_MAX)
 			return "a pending record's time or count is too large";
 		if (r.consumer == 0 ? r.time < b->oldest_released || r.time < p->oldest_released :
 			r.time < b->oldest_owned || r.time < p->oldest_owned ||
