@@ -190,10 +190,11 @@ extern void gop_charge(ArenaCharge *c, const Gop *g);
 
 /* Carry it out.  ENG_NOTFOUND (no such group), ENG_EXISTS (CREATE) and ENG_NOMEM
  * (never with a charge): nothing has changed.  Without a charge of the caller's
- * it makes one, so `use` says what that may take.  (Only an operation whose runs
- * break their promise may, in want of memory, be left half done.)  Records of SET and ACK that
- * are not there are passed over; DELIVER and FORCE make records only for
- * entries that are live. */
+ * it makes one, so `use` says what that may take.  Only an operation whose runs
+ * break their promise may, for want of memory, be left half done.  Records of
+ * SET and ACK that are not there are passed over; DELIVER and FORCE make
+ * records only for entries that are live.  A DESTROY, as the end of the stream,
+ * takes no notice of `share`. */
 extern EngStatus gop_apply(Arena *a, struct Stream *s, const Gop *g, ArenaUse use);
 
 /* --- what the stream tells its groups (called by stream.c) --- */
@@ -204,7 +205,8 @@ extern void groups_added(const Arena *a, struct Stream *s, StreamId first, Strea
 /* The entry was deleted; or it was not there, and just its records are meant. */
 extern void groups_deleted(Arena *a, struct Stream *s, StreamId id, bool was_there, bool keep_records);
 
-/* What is below `bound` is about to go.  Gaps that end below it go, too. */
+/* What is below `bound` is about to go.  Gaps that end below it go, too; one
+ * that goes on above stays whole, so that this never needs memory. */
 extern void groups_trimming(Arena *a, struct Stream *s, StreamId bound, bool keep_records);
 
 extern void groups_destroy(Arena *a, struct Stream *s);
