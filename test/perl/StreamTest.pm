@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(
-  stream_node wait_for wait_back background start_again sqlstate logical_state
+  stream_node wait_for wait_back background start_again sqlstate logical_state recipe
   start_load stop_load check_load random_seed
 );
 
@@ -124,6 +124,17 @@ sub logical_state
 			 WHERE i.key NOT LIKE 'radix%' AND i.key NOT LIKE '%memory%' AND i.key <> 'iids-duplicates'),
 			(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM stream.xrange(c.name))
 		FROM stream.catalog c ORDER BY c.name COLLATE "C"});
+}
+
+# The pieces of code that the README gives in a language under a heading.
+sub recipe
+{
+	my ($heading, $language) = @_;
+	my $readme = slurp_file("$ENV{STREAM_TREE}/README.md");
+
+	$readme =~ /^##+ \Q$heading\E$(.*?)(?=^##|\z)/ms or die "no heading \"$heading\" in the README";
+	my @code = $1 =~ /^```\Q$language\E\n(.*?)^```$/msg or die "no $language under \"$heading\" in the README";
+	return @code;
 }
 
 # A seed for srand, printed, so that a run can be repeated: SEED=n.
