@@ -32,6 +32,7 @@ if [ "$goal" = test ]; then
 	have_file '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' || need libclang-rt-14-dev
 	perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl
 	have_file /usr/share/postgresql/15/extension/pgtap.control || need postgresql-15-pgtap
+	have_file /usr/share/postgresql/15/extension/pg_cron.control || need postgresql-15-cron
 	have_cmd python3 || need python3
 	/usr/bin/python3 -c 'import psycopg' 2>/dev/null || need python3-psycopg
 	/usr/bin/python3 -c 'import psycopg2' 2>/dev/null || need python3-psycopg2
