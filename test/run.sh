@@ -98,7 +98,7 @@ prepare_run()
 	RUN=$(run_dir test)
 	TREE=$RUN/tree
 	as_server mkdir -p "$TREE" "$RUN/out"
-	tar -C "$ROOT" -cf - --exclude=test/unit --exclude=test/fuzz README.md sql expected test |
+	tar -C "$ROOT" -cf - --exclude=test/unit --exclude=test/fuzz README.md docs sql expected test |
 		(cd "$TREE" && as_server tar -xf - --no-same-owner)
 	[ ! -d "$BUILD/node" ] || tar -C "$BUILD" -cf - node | (cd "$RUN" && as_server tar -xf - --no-same-owner)
 }
