@@ -177,6 +177,8 @@ gops_cut(Pend *p, int ngops)
 	p->ngops = ngops;
 	for (GroupPend *gp = p->groups; gp != NULL; gp = gp->next)
 	{
+		/* none of its own was cut: it is as it was, but the list is shorter */
+		gp->applied = Min(gp->applied, ngops);
 		if (gp->share == 0)
 			continue;
 		if (p->part != 0)
