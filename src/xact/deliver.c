@@ -64,7 +64,7 @@ typedef struct Collect
 	uint32		nclaims;
 	Chosen	   *fresh;			/* entries that have no record: gaps, then new */
 	uint32		nfresh;
-	GopRun	   *runs;
+	GopRun	   *runs;			/* of each, all or none of the entries were ours */
 	uint32		nruns;
 } Collect;
 
@@ -215,6 +215,7 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 	StreamId	from = after;
 	StreamId	id;
 	bool		in_run = false;
+	bool		run_ours = false;	/* the run's entries were in flight by us already */
 	bool		whole = true;	/* everything so far is in flight */
 	LiveWalk	w;
 
@@ -255,14 +256,18 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 			prev = id;
 			(void) sid_prev(&prev);
 		}
-		else if (in_run && breaks_run(c, prev, id))
+		else if (in_run && (run_ours != (own != NULL) || breaks_run(c, prev, id)))
 			in_run = false;
-		if (!put_in_flight(c, id))
+		run_ours = own != NULL;
+		if (!run_ours && !put_in_flight(c, id))
 			return false;
+		/* if that is rolled back to a savepoint, it remains in flight, to be
+		 * delivered by us */
+		whole = whole && !run_ours;
 		ch->record = (GopRecord) {id, (uint64) f.attempts + 1};
 		ch->before = f.attempts;
 		ch->idle = 0;
-		ch->was_ours = false;
+		ch->was_ours = run_ours;
 		if (!in_run)
 			c->runs[c->nruns++] = (GopRun) {.after = prev};
 		in_run = true;
@@ -557,37 +562,56 @@ note_claims(Collect *c, const Gop *like, GopRecord *records, bool ours)
 	gpend_add(c->p, c->gp, &op, NULL, records, !ours);
 }
 
+/* The new entries that were in flight by us already, or the others; `runs` has
+ * room for theirs. */
+static void
+note_fresh(Collect *c, const Gop *like, GopRun *runs, GopRecord *records, bool ours)
+{
+	Gop			op = *like;
+	uint32		at = 0;
+
+	op.kind = GOP_DELIVER;
+	op.flags = c->spec->noack ? GOP_NOACK : 0;
+	op.count = 1;
+	for (uint32 i = 0; i < c->nruns; i++)
+	{
+		const Chosen *ch = &c->fresh[at];
+
+		at += c->runs[i].n;
+		if (ch->was_ours != ours)
+			continue;
+		runs[op.nruns++] = c->runs[i];
+		for (uint32 k = 0; k < c->runs[i].n; k++)
+		{
+			records[op.nrecords++] = ch[k].record;
+			if (ch[k].record.count != 1)
+				op.count = 0;
+		}
+	}
+	if (op.nruns == 0)
+		return;
+	if (op.count == 1)
+		op.flags |= GOP_ONE_COUNT;
+	gpend_add(c->p, c->gp, &op, runs, records, !ours);
+}
+
 /* On the list, and out: nothing here can fail. */
 static void
-note(Collect *c, GopRecord *records, GivenList *out)
+note(Collect *c, GopRun *runs, GopRecord *records, GivenList *out)
 {
 	Gop			like = {
 		.consumer = c->spec->consumer, .consumer_len = c->spec->consumer_len,
 		.has_consumer = true, .time = c->now
 	};
-	Gop			op = like;
 
 	give_all(c, out);
 	if (c->nclaims > 1)
 		qsort(c->claims, c->nclaims, sizeof(Chosen), chosen_cmp);
 	note_claims(c, &like, records, false);
 	note_claims(c, &like, records, true);
-	if (c->nfresh == 0)
-		return;
-	op.kind = GOP_DELIVER;
-	op.flags = c->spec->noack ? GOP_NOACK : 0;
-	op.nrecords = c->nfresh;
-	op.nruns = c->nruns;
-	op.count = 1;
-	for (uint32 i = 0; i < c->nfresh; i++)
-	{
-		records[i] = c->fresh[i].record;
-		if (records[i].count != 1)
-			op.count = 0;
-	}
-	if (op.count == 1)
-		op.flags |= GOP_ONE_COUNT;
-	gpend_add(c->p, c->gp, &op, c->runs, records, true);
+	/* those in flight before lie between the others: a gap first, then filled */
+	note_fresh(c, &like, runs, records, false);
+	note_fresh(c, &like, runs, records, true);
 }
 
 /* A batch; returns how many there were. */
@@ -596,6 +620,7 @@ take(GroupTarget *gt, const ReadSpec *spec, uint32 want, GivenList *out)
 {
 	GroupPend  *gp = gpend_prepare(gt->t.pend, gt->name, gt->len, spec->consumer_len, want, want);
 	GopRecord  *records = palloc(want * sizeof(GopRecord));
+	GopRun	   *runs = palloc(want * sizeof(GopRun));
 	Unseen		u = {0};
 	Collect		c;
 	bool		exists;
@@ -622,12 +647,13 @@ take(GroupTarget *gt, const ReadSpec *spec, uint32 want, GivenList *out)
 		strm_raise_no_group(gt);
 	if (n > 0)
 	{
-		note(&c, records, out);
+		note(&c, runs, records, out);
 		TEST_POINT("group-taken");
 	}
 	else if (c.full)
 		strm_raise_full();
 	pfree(records);
+	pfree(runs);
 	collect_free(&c);
 	return n;
 }

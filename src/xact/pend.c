@@ -604,9 +604,19 @@ part_recompute(Pend *p)
 	}
 }
 
+/* The entries of the chunks from `from` on never were: neither were deliveries of
+ * them.  Lock held. */
+static void
+forget_attempts(Pend *p, int from, int to)
+{
+	for (int i = from; i < to; i++)
+		strm_flight_forget(p->ss, p->chunks[i].first, p->chunks[i].last);
+}
+
 static void
 cut(Pend *p, SubTransactionId sub)
 {
+	int			nchunks = p->nchunks;
 	int			ndels = p->ndels;
 	int			npairs = p->npairs;
 	int			ngops = p->ngops;
@@ -652,6 +662,7 @@ cut(Pend *p, SubTransactionId sub)
 		unregister_pairs(p, npairs);
 		gops_unregister(p, ngops);
 		gops_cut(p, ngops);
+		forget_attempts(p, p->nchunks, nchunks);
 		part_recompute(p);
 		strm_part_settle(p->ss);
 		strm_wake_note(p->ss);
@@ -701,6 +712,7 @@ pend_release(Pend *p)
 	unregister_deletions(p, 0);
 	unregister_pairs(p, 0);
 	gops_unregister(p, 0);
+	forget_attempts(p, 0, p->nchunks);
 	if (TransactionIdIsValid(ss->creator) &&
 		TransactionIdEquals(ss->creator, STRM_PTR(Part, p->part)->xid))
 		ss->creator = InvalidTransactionId;
