@@ -140,70 +140,87 @@ use_of(const Part *part, const GroupShare *g)
 	return NULL;
 }
 
-TransactionId
-strm_share_other(SharedStream *ss, const GroupShare *g, EngHandle own, bool admin)
+static bool
+stands_against(const GroupUse *other, UseKind kind, bool works)
 {
+	switch (kind)
+	{
+		case USE_LOOK:
+			return other->admin;
+		case USE_WORK:
+			return other->admin || (other->wants && !works);
+		default:
+			return other->admin || other->works;
+	}
+}
+
+TransactionId
+strm_share_other(SharedStream *ss, const GroupShare *g, EngHandle own, UseKind kind)
+{
+	GroupUse   *ours;
+	bool		works;
+
 	if (g->nuses == 0)
 		return InvalidTransactionId;
+	ours = own != 0 ? use_of(STRM_PTR(Part, own), g) : NULL;
+	works = ours != NULL && ours->works;
 	for (EngHandle h = ss->parts; h != 0; h = STRM_PTR(Part, h)->next)
 	{
 		GroupUse   *use = h != own ? use_of(STRM_PTR(Part, h), g) : NULL;
 
-		if (use != NULL && (use->admin || !admin))
+		if (use != NULL && stands_against(use, kind, works))
 			return strm_part_waitfor(ss, STRM_PTR(Part, h));
 	}
 	return InvalidTransactionId;
 }
 
 bool
-strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, bool admin)
+strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, UseKind kind)
 {
 	Part	   *p = STRM_PTR(Part, part);
 	GroupUse   *use = use_of(p, g);
-	EngHandle	h;
 
-	if (use != NULL)
+	if (use == NULL)
 	{
-		use->admin = use->admin || admin;
-		return true;
+		EngHandle	h = arena_alloc(&StrmArena, sizeof(GroupUse), ARENA_SHRINK);
+
+		if (h == 0)
+			return false;
+		use = STRM_PTR(GroupUse, h);
+		*use = (GroupUse) {.next = p->uses, .share = g->self};
+		p->uses = h;
+		g->nuses++;
 	}
-	h = arena_alloc(&StrmArena, sizeof(GroupUse), ARENA_SHRINK);
-	if (h == 0)
-		return false;
-	use = STRM_PTR(GroupUse, h);
-	use->share = g->self;
-	use->admin = admin;
-	use->next = p->uses;
-	p->uses = h;
-	g->nuses++;
+	use->works = use->works || kind == USE_WORK;
+	use->admin = use->admin || kind == USE_ADMIN;
+	use->wants = kind == USE_WANT;
 	return true;
 }
 
 void
-strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool any, bool admin)
+strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool works, bool admin)
 {
 	EngHandle  *link = &STRM_PTR(Part, part)->uses;
 
-	while (*link != 0)
+	while (*link != 0 && STRM_PTR(GroupUse, *link)->share != g->self)
+		link = &STRM_PTR(GroupUse, *link)->next;
+	if (*link == 0)
+		return;
+	if (works || admin)
 	{
 		GroupUse   *use = STRM_PTR(GroupUse, *link);
 
-		if (use->share != g->self)
-			link = &use->next;
-		else if (any)
-		{
-			use->admin = admin;
-			return;
-		}
-		else
-		{
-			EngHandle	h = *link;
+		use->works = works;
+		use->admin = admin;
+		use->wants = false;
+	}
+	else
+	{
+		EngHandle	h = *link;
 
-			*link = use->next;
-			arena_free(&StrmArena, h);
-			g->nuses--;
-			return;
-		}
+		*link = STRM_PTR(GroupUse, h)->next;
+		arena_free(&StrmArena, h);
+		g->nuses--;
 	}
 }
 

@@ -179,7 +179,9 @@ typedef struct GroupUse
 {
 	EngHandle	next;			/* in Part.uses */
 	EngHandle	share;
-	bool		admin;			/* changes the group itself: alone */
+	bool		works;			/* delivers, claims, acknowledges */
+	bool		wants;			/* waits to change the group itself: others do not begin to work with it */
+	bool		admin;			/* changes it: alone */
 } GroupUse;
 
 /* --- change sets --- */
@@ -508,13 +510,23 @@ extern TransactionId strm_part_waitfor(SharedStream *ss, Part *part);
  * (NULL then: no memory). */
 extern GroupShare *strm_share(SharedStream *ss, const char *name, uint32 len, bool make);
 
-/* Another transaction's part that works with the group (admin: that alone
- * administers it), whom to wait for; InvalidTransactionId: there is none. */
-extern TransactionId strm_share_other(SharedStream *ss, const GroupShare *g, EngHandle own, bool admin);
+typedef enum UseKind
+{
+	USE_LOOK,					/* asks whether anybody administers it */
+	USE_WORK,
+	USE_WANT,
+	USE_ADMIN
+} UseKind;
 
-/* The part works with the group from now on, or no more.  False: no memory. */
-extern bool strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, bool admin);
-extern void strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool any, bool admin);
+/* Another transaction that stands against such use of the group by `own` (a
+ * Part, or 0): whom to wait for; InvalidTransactionId: there is none.  Who works
+ * with it already need not wait for who wants to administer it. */
+extern TransactionId strm_share_other(SharedStream *ss, const GroupShare *g, EngHandle own, UseKind kind);
+
+/* The part uses the group so from now on, or just so (neither: no more).  False:
+ * no memory. */
+extern bool strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, UseKind kind);
+extern void strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool works, bool admin);
 
 /* Entries were merged, the first of them with that id; the ids begin anew. */
 extern void strm_shares_added(SharedStream *ss, StreamId first);

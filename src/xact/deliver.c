@@ -35,6 +35,14 @@ typedef struct Chosen
 	bool		was_ours;		/* in flight by us already */
 } Chosen;
 
+/* One call: what holds from batch to batch. */
+typedef struct Call
+{
+	uint64		now;
+	StreamId	idle_from;		/* where to go on among idle records */
+	bool		idle_done;
+} Call;
+
 typedef struct Collect
 {
 	GroupTarget *gt;
@@ -46,12 +54,15 @@ typedef struct Collect
 	EngHandle	part;
 	Unseen	   *u;
 	const ReadSpec *spec;
+	Call	   *call;
 	uint64		now;
 	uint64		idle;			/* pending entries idle for so long are given; UINT64_MAX: none are */
 	bool		in_order;
 	StreamId	limit;			/* of new entries */
 	StreamId	trimmed;		/* others remove everything below */
 	bool		registers;		/* else only looks whether there is anything */
+	bool		hints;			/* may raise the hints: nothing is passed over that we alone do
+								 * not see any more */
 	bool		full;			/* no memory to register more */
 	bool		stale;			/* walked over blocks for nothing: their bounds are too low */
 
@@ -155,18 +166,26 @@ choose_idle(Collect *c)
 	SeenRecord	r;
 	bool		any = false;
 
-	if (c->idle == PG_UINT64_MAX || c->now < c->idle)
+	if (c->idle == PG_UINT64_MAX || c->now < c->idle || c->call->idle_done)
 		return;
 	upto = c->now - c->idle;
 	if (!any_record(c, &c->idle_walk, c->base ? c->base->pending.oldest_owned : 0, upto))
 		return;
 	c->idle_walk.filter.base = (PendingFilter) {.owned = true, .owned_upto = upto};
-	seen_walk_begin(&c->idle_walk, STREAMID_MIN);
-	while (chosen(c) < c->want && seen_walk_next(&c->idle_walk, &r))
+	/* what this call has claimed is idle no longer, though by the clock it may be */
+	seen_walk_begin(&c->idle_walk, c->call->idle_from);
+	while (chosen(c) < c->want)
 	{
+		if (!seen_walk_next(&c->idle_walk, &r))
+		{
+			c->call->idle_done = true;
+			break;
+		}
 		any = true;
 		if (!choose_record(c, &r))
 			break;
+		c->call->idle_from = r.id;
+		c->call->idle_done = !sid_next(&c->call->idle_from);
 	}
 	c->nidle = c->nclaims;
 	c->stale = c->stale || !any;
@@ -291,7 +310,7 @@ choose_given_back(Collect *c)
 	StreamId	hi;
 	SeenRecord	r;
 	bool		has = false;
-	bool		hint = c->registers && gaps;
+	bool		hint = c->hints && gaps;
 
 	if (walk)
 	{
@@ -348,7 +367,7 @@ choose_new(Collect *c)
 	if (c->gp != NULL && sid_cmp(c->gp->skipped, after) > 0)
 		after = c->gp->skipped;
 	(void) choose_entries(c, after, c->limit, &taken_to);
-	if (c->registers && !ours && sid_is_zero(c->gp->skipped) && sid_cmp(taken_to, c->g->new_from) > 0)
+	if (c->hints && !ours && sid_is_zero(c->gp->skipped) && sid_cmp(taken_to, c->g->new_from) > 0)
 		c->g->new_from = taken_to;
 }
 
@@ -379,7 +398,8 @@ collect(Collect *c)
 }
 
 static void
-collect_init(Collect *c, GroupTarget *gt, GroupPend *gp, const ReadSpec *spec, Unseen *u, uint32 want)
+collect_init(Collect *c, GroupTarget *gt, GroupPend *gp, const ReadSpec *spec, Call *call, Unseen *u,
+			 uint32 want)
 {
 	SeenFilter	none = {0};
 
@@ -392,7 +412,8 @@ collect_init(Collect *c, GroupTarget *gt, GroupPend *gp, const ReadSpec *spec, U
 	c->spec = spec;
 	c->u = u;
 	c->want = want;
-	c->now = strm_now_ms();
+	c->call = call;
+	c->now = call->now;
 	c->claims = palloc(want * sizeof(Chosen));
 	c->fresh = palloc(want * sizeof(Chosen));
 	c->runs = palloc(want * sizeof(GopRun));
@@ -456,6 +477,7 @@ static bool
 look(GroupTarget *gt, const ReadSpec *spec, uint64 *due, bool *known)
 {
 	GroupPend  *gp = gpend_find(gt->t.pend, gt->name, gt->len);
+	Call		call = {.now = strm_now_ms()};
 	Unseen		u = {0};
 	Collect		c;
 	bool		exists;
@@ -470,7 +492,7 @@ look(GroupTarget *gt, const ReadSpec *spec, uint64 *due, bool *known)
 	}
 	else if (gt->t.pend != NULL)
 		pend_refresh(gt->t.pend);
-	collect_init(&c, gt, gp, spec, &u, 1);
+	collect_init(&c, gt, gp, spec, &call, &u, 1);
 	if (!unseen_lock(&gt->t, &u, GetActiveSnapshot(), true))
 		strm_raise_no_group(gt);
 	exists = overlay_exists(gt, gp);
@@ -616,7 +638,7 @@ note(Collect *c, GopRun *runs, GopRecord *records, GivenList *out)
 
 /* A batch; returns how many there were. */
 static uint32
-take(GroupTarget *gt, const ReadSpec *spec, uint32 want, GivenList *out)
+take(GroupTarget *gt, const ReadSpec *spec, Call *call, uint32 want, GivenList *out)
 {
 	GroupPend  *gp = gpend_prepare(gt->t.pend, gt->name, gt->len, spec->consumer_len, want, want);
 	GopRecord  *records = palloc(want * sizeof(GopRecord));
@@ -627,8 +649,9 @@ take(GroupTarget *gt, const ReadSpec *spec, uint32 want, GivenList *out)
 	uint32		n;
 
 	given_room(out, want);
-	collect_init(&c, gt, gp, spec, &u, want);
+	collect_init(&c, gt, gp, spec, call, &u, want);
 	c.registers = true;
+	c.hints = c.p->ndels == 0 && c.p->ntrims == 0;
 	if (!group_lock(gt, gp, false, &u, &c.g))
 		strm_raise_no_group(gt);
 	c.part = c.p->part;
@@ -662,6 +685,7 @@ void
 strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 {
 	bool		known;
+	Call		call = {.now = strm_now_ms()};
 	int			before = out->n;
 	int64		left = look(gt, spec, NULL, &known) ? spec->count : 0;
 
@@ -670,7 +694,7 @@ strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 	while (left > 0)
 	{
 		uint32		want = (uint32) Min(left, BATCH);
-		uint32		n = take(gt, spec, want, out);
+		uint32		n = take(gt, spec, &call, want, out);
 
 		left -= n;
 		if (n < want)

@@ -58,7 +58,7 @@ exists_for_good(GroupTarget *gt)
 		return false;
 	exists = overlay_exists(gt, gp);
 	g = strm_share(gt->t.ss, gt->name, gt->len, false);
-	if (g != NULL && TransactionIdIsValid(strm_share_other(gt->t.ss, g, gt->t.pend ? gt->t.pend->part : 0, true)))
+	if (g != NULL && TransactionIdIsValid(strm_share_other(gt->t.ss, g, gt->t.pend ? gt->t.pend->part : 0, USE_LOOK)))
 		exists = false;
 	strm_unlock(gt->t.ss);
 	return exists;

@@ -7,7 +7,7 @@
  * goes into the large one.  So an id costs little whatever the order; and a
  * subtransaction that aborts takes out what it has put in.
  *
- * Nothing here allocates: pend_prepare has seen to the room.
+ * Nothing here allocates but pend_refresh: pend_prepare has seen to the room.
  */
 #include "postgres.h"
 
@@ -72,7 +72,12 @@ pend_add_deletion(Pend *p, StreamId id, bool own, bool again, uint32 flags)
 {
 	int			at;
 
-	p->nkeep += (flags & STREAM_DEL_KEEPREF) != 0;
+	if ((flags & STREAM_DEL_KEEPREF) != 0)
+	{
+		p->nkeep++;
+		p->nkept = -1;
+	}
+	p->nagain += again;
 	p->dels[p->ndels++] = (Deletion) {id, own, again, flags, GetCurrentSubTransactionId(), GetCurrentTransactionId()};
 	if (p->gone_stale)
 		return;
@@ -97,7 +102,14 @@ pend_undelete(Pend *p, int from)
 	if (p->ndels - from > 16)
 		p->gone_stale = true;
 	for (int i = from; i < p->ndels; i++)
-		p->nkeep -= (p->dels[i].flags & STREAM_DEL_KEEPREF) != 0;
+	{
+		if ((p->dels[i].flags & STREAM_DEL_KEEPREF) != 0)
+		{
+			p->nkeep--;
+			p->nkept = -1;
+		}
+		p->nagain -= p->dels[i].again;
+	}
 	for (int i = from; i < p->ndels && !p->gone_stale; i++)
 		if (!ids_remove(p->fresh, &p->nfresh, p->dels[i].id))
 			(void) ids_remove(p->gone, &p->ngone, p->dels[i].id);
@@ -109,9 +121,24 @@ id_cmp(const void *a, const void *b)
 	return sid_cmp(*(const StreamId *) a, *(const StreamId *) b);
 }
 
+/* The sorted ids of deletions that leave pending records alone; may raise. */
+static void
+refresh_kept(Pend *p)
+{
+	p->nkept = 0;
+	PEND_GROW(p->kept, 0, p->kept_cap, p->nkeep);
+	for (int i = 0; i < p->ndels; i++)
+		if ((p->dels[i].flags & STREAM_DEL_KEEPREF) != 0)
+			p->kept[p->nkept++] = p->dels[i].id;
+	if (p->nkept > 1)
+		qsort(p->kept, p->nkept, sizeof(StreamId), id_cmp);
+}
+
 void
 pend_refresh(Pend *p)
 {
+	if (p->nkept != p->nkeep)
+		refresh_kept(p);
 	if (!p->gone_stale)
 		return;
 	Assert(p->gone_cap >= p->ndels);	/* all of them were in it */
@@ -144,10 +171,11 @@ pend_refs_gone(const Pend *p, StreamId id)
 		return true;
 	if (!pend_any_deleted(p, id, id))
 		return false;
-	if (p->nkeep == 0)
+	if (p->nkeep == 0 || !ids_any(p->kept, p->nkept, id, id))
 		return true;
-	for (int i = 0; i < p->ndels; i++)
-		if (sid_cmp(p->dels[i].id, id) == 0 && (p->dels[i].flags & STREAM_DEL_KEEPREF) == 0)
+	/* deleted first with its records left alone, then for those */
+	for (int i = p->nagain > 0 ? 0 : p->ndels; i < p->ndels; i++)
+		if (p->dels[i].again && sid_cmp(p->dels[i].id, id) == 0)
 			return true;
 	return false;
 }

@@ -127,10 +127,10 @@ gop_takes_memory(const GroupOp *op)
 		!(op->kind == GOP_SET && !op->has_consumer && (op->flags & GOP_FORCE) == 0);
 }
 
-static void
+static size_t
 op_read(const Pend *p, int i, Gop *op)
 {
-	(void) gop_read(op, p->gop_bytes + p->gops[i].offset, p->gop_used - p->gops[i].offset);
+	return gop_read(op, p->gop_bytes + p->gops[i].offset, p->gop_used - p->gops[i].offset);
 }
 
 void
@@ -140,7 +140,9 @@ gops_charge(ArenaCharge *c, const Pend *p)
 	{
 		Gop			op;
 
-		op_read(p, i, &op);
+		/* what a load would refuse must not come into the journal */
+		if (op_read(p, i, &op) == 0)
+			elog(ERROR, "operation on a consumer group is malformed");
 		gop_charge(c, &op);
 	}
 }
@@ -154,7 +156,7 @@ gops_unregister(Pend *p, int from)
 
 		if (!p->gops[i].registered)
 			continue;
-		op_read(p, i, &op);
+		(void) op_read(p, i, &op);
 		strm_gop_end(p->ss, &op, p->part, false);
 	}
 }
@@ -192,7 +194,7 @@ bool
 pend_only_delivers(const Pend *p)
 {
 	for (int i = 0; i < p->ngops; i++)
-		if (p->gops[i].kind != GOP_DELIVER && p->gops[i].kind != GOP_CONSUMER)
+		if (p->gops[i].kind != GOP_DELIVER || (p->gops[i].flags & GOP_DEAD) != 0)
 			return false;
 	return p->nchunks == 0 && p->ndels == 0 && p->ntrims == 0 && p->npairs == 0 &&
 		p->nheaders == 0 && p->ngrants == 0 && p->nnames == 0 &&
@@ -213,6 +215,7 @@ bool
 group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g)
 {
 	Pend	   *p = gt->t.pend;
+	UseKind		kind = admin ? USE_ADMIN : USE_WORK;
 
 	for (;;)
 	{
@@ -230,17 +233,20 @@ group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g
 		}
 		*g = strm_share(p->ss, gp->name, gp->len, true);
 		full = *g == NULL;
-		xid = full ? InvalidTransactionId : strm_share_other(p->ss, *g, p->part, !admin);
+		xid = full ? InvalidTransactionId : strm_share_other(p->ss, *g, p->part, kind);
 		if (!full && !TransactionIdIsValid(xid))
 		{
-			full = !strm_use_add(p->ss, p->part, *g, admin);
+			full = !strm_use_add(p->ss, p->part, *g, kind);
 			if (!full)
 			{
 				gp->share = (*g)->self;
 				return true;
 			}
 		}
-		pend_let_go(p);
+		/* who wants to change the group says so, lest others begin to work with
+		 * it one after the other */
+		if (full || !admin || !strm_use_add(p->ss, p->part, *g, USE_WANT))
+			pend_let_go(p);
 		strm_shares_settle(p->ss);
 		strm_unlock(p->ss);
 		if (full)

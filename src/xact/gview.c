@@ -58,25 +58,83 @@ read_counts(GroupView *v, const StreamGroup *base)
 		v->max_id = r.id;
 }
 
-/* Own entries that were given since the cursor was set, above `above`, and are
- * still there; in *merged those that the merged group had to deliver. */
+/*
+ * Which merged entries count: those that we have not trimmed, and above the
+ * cursor only those that we have not passed over (xclaim's last_id).
+ */
+typedef struct Counted
+{
+	const Stream *s;
+	const StreamGroup *base;
+	StreamId	from;			/* from here to the cursor, */
+	StreamId	above;			/* and from here on */
+	bool		none_above;
+} Counted;
+
 static uint64
-count_given(const GroupTarget *gt, const GroupPend *gp, const StreamGroup *base, const SeenWalk *w,
-			StreamId above, uint64 *merged)
+count_between(const Counted *c, StreamId lo, StreamId hi)
+{
+	StreamId	a = sid_cmp(lo, c->from) > 0 ? lo : c->from;
+	StreamId	b = sid_cmp(hi, c->base->cursor) < 0 ? hi : c->base->cursor;
+	uint64		n = 0;
+
+	if (sid_cmp(a, b) <= 0)
+		n = group_undelivered(&StrmArena, c->s, c->base, a, b);
+	a = sid_cmp(lo, c->above) > 0 ? lo : c->above;
+	if (!c->none_above && sid_cmp(a, hi) <= 0)
+		n += group_undelivered(&StrmArena, c->s, c->base, a, hi);
+	return n;
+}
+
+/* Merged entries that the group has to deliver, as we see them. */
+static uint64
+count_merged_lag(GroupTarget *gt, const GroupPend *gp, const StreamGroup *base, const Unseen *u,
+				 const SeenWalk *w)
+{
+	Pend	   *p = gt->t.pend;
+	Counted		c = {.s = &gt->t.ss->stream, .base = base, .above = base->cursor};
+	bool		all = true;
+	uint64		n;
+
+	if (p != NULL)
+	{
+		c.from = p->trim_to;
+		all = sid_is_zero(p->trim_to);
+	}
+	if (gp != NULL && sid_cmp(gp->skipped, c.above) > 0)
+	{
+		c.above = gp->skipped;
+		all = false;
+	}
+	c.none_above = !sid_next(&c.above);
+	if (sid_cmp(c.from, c.above) > 0)
+		c.above = c.from;
+	n = all ? base->undelivered : count_between(&c, STREAMID_MIN, STREAMID_MAX);
+	for (int i = 0; i < u->n; i++)
+		n -= count_between(&c, u->range[i].lo, u->range[i].hi);
+	for (int i = 0; p != NULL && i < p->ndels; i++)
+	{
+		const Deletion *d = &p->dels[i];
+
+		if (!d->own && !d->again && !(u->n > 0 && unseen_has(u, d->id)))
+			n -= count_between(&c, d->id, d->id);
+	}
+	for (int i = 0; i < w->nown; i++)
+		if (overlay_record(gp, w->own[i])->given && live_has(gt->t.ss, p, w->own[i]))
+			n -= count_between(&c, w->own[i], w->own[i]);
+	return n;
+}
+
+/* Own given entries above `above` that are still there; only_ours: which we
+ * have added. */
+static uint64
+count_given(const GroupTarget *gt, const GroupPend *gp, const SeenWalk *w, StreamId above, bool only_ours)
 {
 	uint64		n = 0;
 
-	*merged = 0;
 	for (int i = 0; i < w->nown; i++)
-	{
-		const OwnRecord *r = overlay_record(gp, w->own[i]);
-
-		if (!r->given || !live_has(gt->t.ss, gt->t.pend, r->id))
-			continue;
-		n += sid_cmp(r->id, above) > 0;
-		if (base != NULL)
-			*merged += group_undelivered(&StrmArena, &gt->t.ss->stream, base, r->id, r->id);
-	}
+		n += sid_cmp(w->own[i], above) > 0 && overlay_record(gp, w->own[i])->given &&
+			(only_ours ? pend_has(gt->t.pend, w->own[i]) : live_has(gt->t.ss, gt->t.pend, w->own[i]));
 	return n;
 }
 
@@ -87,40 +145,18 @@ count_given(const GroupTarget *gt, const GroupPend *gp, const StreamGroup *base,
 static uint64
 count_lag(GroupTarget *gt, const GroupPend *gp, const StreamGroup *base, const Unseen *u, const SeenWalk *w)
 {
-	const Pend *p = gt->t.pend;
-	Stream	   *s = &gt->t.ss->stream;
-	StreamId	from = gp != NULL && gp->cursor_set ? gp->set_to : overlay_cursor(base, NULL);
-	uint64		merged;
-	uint64		given = count_given(gt, gp, base, w, from, &merged);
+	StreamId	above = gp != NULL && gp->cursor_set ? gp->set_to : overlay_cursor(base, NULL);
+	StreamId	from = above;
 	uint64		lag;
 
 	if (base == NULL || (gp != NULL && gp->cursor_set))
-		return sid_next(&from) ? view_count_locked(&gt->t, u, from, STREAMID_MAX) - given : 0;
-	lag = base->undelivered - merged;
-	for (int i = 0; i < u->n; i++)
-		lag -= group_undelivered(&StrmArena, s, base, u->range[i].lo, u->range[i].hi);
-	if (p == NULL)
-		return lag;
-	/* what we have removed, and what we have added */
-	if (!sid_is_zero(p->trim_to))
-	{
-		StreamId	hi = p->trim_to;
-
-		(void) sid_prev(&hi);
-		lag -= group_undelivered(&StrmArena, s, base, STREAMID_MIN, hi);
-	}
-	for (int i = 0; i < p->ndels; i++)
-		if (!p->dels[i].own && !p->dels[i].again && sid_cmp(p->dels[i].id, p->trim_to) >= 0)
-			lag -= group_undelivered(&StrmArena, s, base, p->dels[i].id, p->dels[i].id);
-	if (sid_next(&from))
-	{
-		uint64		own = pend_count(p, from, STREAMID_MAX);
-
-		for (int i = 0; own > 0 && i < w->nown; i++)
-			if (overlay_record(gp, w->own[i])->given && pend_has(p, w->own[i]))
-				own--;
-		lag += own;
-	}
+		return sid_next(&from) ? view_count_locked(&gt->t, u, from, STREAMID_MAX) -
+			count_given(gt, gp, w, above, false) : 0;
+	lag = count_merged_lag(gt, gp, base, u, w);
+	if (gt->t.pend != NULL && gp != NULL && sid_cmp(gp->skipped, above) > 0)
+		from = above = gp->skipped;
+	if (gt->t.pend != NULL && sid_next(&from))
+		lag += pend_count(gt->t.pend, from, STREAMID_MAX) - count_given(gt, gp, w, above, true);
 	return lag;
 }
 
@@ -425,6 +461,7 @@ strm_consumers_view(GroupTarget *gt, ConsumerView **views)
 	uint32		len = 0;
 	bool		exists = true;
 	bool		changed = false;
+	bool		first = true;
 	int			n = 0;
 	int			cap = CONSUMERS_AT_ONCE;
 	int			got;
@@ -442,9 +479,10 @@ strm_consumers_view(GroupTarget *gt, ConsumerView **views)
 		{
 			exists = overlay_exists(gt, gp);
 			changed = records_changed(gt, gp);
-			got = exists ? copy_consumers(gt, gp, copy, name, &len, n == 0) : 0;
+			got = exists ? copy_consumers(gt, gp, copy, name, &len, first) : 0;
 			strm_unlock(gt->t.ss);
 		}
+		first = false;
 		if (!exists)
 			strm_raise_no_group(gt);
 		if (n + got > cap)

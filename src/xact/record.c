@@ -239,7 +239,7 @@ strm_group_nack(GroupTarget *gt, const StreamId *ids, int n, const NackSpec *spe
 {
 	Gop			op = {
 		.kind = GOP_SET, .flags = spec->force ? GOP_FORCE : 0,
-		.time = spec->delay > 0 ? strm_now_ms() + spec->delay : 0
+		.time = spec->delay > 0 ? Min(strm_now_ms() + (uint64) spec->delay, PENDING_TIME_MAX) : 0
 	};
 	Named		named = {&op, decide_nack, (void *) spec, NULL, true};
 
@@ -649,6 +649,9 @@ meet_reclaim(Batch *b, const SeenRecord *r, uint64 *count, void *arg)
 
 	if (r->owned && r->time > rc->idle_upto)
 		return PASS_OVER;
+	/* what we may not see we cannot move */
+	if (b->u.n > 0 && unseen_has(&b->u, r->id))
+		return PASS_OVER;
 	if (rc->max > 0 && r->count >= rc->max)
 	{
 		died(rc, r->id, r->count, r->number, r->own);
@@ -672,6 +675,16 @@ note_reclaim(Batch *b, void *arg)
 	batch_note(b, &op, GOP_DEAD);
 }
 
+/* Up to where the group may deliver now.  Lock held. */
+static StreamId
+delivery_limit(Batch *b)
+{
+	GroupPolicy policy;
+
+	overlay_policy(b->base, b->gp, &policy);
+	return policy.in_order ? view_cursor_hi(&b->gt->t, &b->u, b->p->ss->stream.last_id) : STREAMID_MAX;
+}
+
 /*
  * Entries that have no record, since every delivery of them was rolled back:
  * they are passed on as delivered, one run each, to nobody's list.
@@ -691,18 +704,22 @@ reclaim_failed(GroupTarget *gt, Reclaim *rc)
 		GopRun	   *runs = palloc(BATCH * sizeof(GopRun));
 		uint32		n = 0;
 		StreamId	id;
+		StreamId	limit;
 		uint32		attempts;
 
 		room_reclaim(BATCH, rc);
 		batch_begin(&b, gt, 0, BATCH);
 		if (!batch_lock(&b))
 			strm_raise_no_group(gt);
+		limit = delivery_limit(&b);
 		while (more && n < BATCH && (more = strm_flight_failed(b.g, from, rc->max, &id, &attempts)))
 		{
 			SeenRecord	r;
 
 			from = id;
-			more = sid_next(&from);
+			more = sid_next(&from) && sid_cmp(id, limit) <= 0;
+			if (sid_cmp(id, limit) > 0)
+				break;
 			if (seen_record(gt, b.gp, b.base, b.g, id, &r) || !live_has(b.p->ss, b.p, id) ||
 				(b.u.n > 0 && unseen_has(&b.u, id)))
 				continue;

@@ -156,7 +156,11 @@ typedef struct Pend
 	int			fresh_cap;
 	StreamId	trim_to;		/* of the last trim, 0-0 if there is none */
 	StreamId	trim_refs;		/* of the last that took pending records along */
-	int			nkeep;			/* deletions that leave them */
+	int			nkeep;			/* deletions that leave them; their ids, sorted: */
+	StreamId   *kept;
+	int			nkept;			/* other than nkeep: to be made anew */
+	int			kept_cap;
+	int			nagain;			/* deletions just for pending records */
 
 	/* while committing */
 	EngHandle	changeset;

@@ -223,8 +223,6 @@ class Model:
             b = bound(minid, True)
             while n < len(s.entries) and s.entries[n][0] < b:
                 n += 1
-        if n and s.entries[n - 1][0] == (MAX, MAX):
-            s.max_deleted = (MAX, MAX)  # nothing is above it to trim to, so it is deleted
         del s.entries[:n]
         return n
 
