@@ -85,6 +85,42 @@ pending_tighten(const Arena *a, Pending *p)
 	}
 }
 
+static uint64_t
+block_next_time(const Block *b, bool released, uint64_t after)
+{
+	uint64_t	next = released ? b->oldest_released : b->oldest_owned;
+	PendingRecord r;
+
+	if (next > after || (released ? b->released == 0 : b->n == b->released))
+		return next > after ? next : UINT64_MAX;
+	next = UINT64_MAX;
+	for (unsigned i = 0; i < b->n; i++)
+	{
+		block_get(b, i, &r);
+		if ((r.consumer == 0) == released && r.time > after && r.time < next)
+			next = r.time;
+	}
+	return next;
+}
+
+uint64_t
+pending_next_time(const Arena *a, const Pending *p, bool released, uint64_t after)
+{
+	uint64_t	next = released ? p->oldest_released : p->oldest_owned;
+
+	if (next > after)
+		return next;
+	next = UINT64_MAX;
+	for (EngHandle h = p->first; h != 0; h = block_at(a, h)->next)
+	{
+		uint64_t	t = block_next_time(block_at(a, h), released, after);
+
+		if (t < next)
+			next = t;
+	}
+	return next;
+}
+
 /* --- walking --- */
 
 void

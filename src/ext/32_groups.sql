@@ -46,6 +46,10 @@ CREATE FUNCTION stream.xreadgroup_many(
                    idle interval, deliveries bigint)
     AS 'MODULE_PATHNAME', 'stream_xreadgroup_many' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
+CREATE PROCEDURE stream.xwaitgroup(
+    key stream.stream, grp text, timeout interval DEFAULT NULL, INOUT ready boolean DEFAULT NULL)
+    AS 'MODULE_PATHNAME', 'stream_xwaitgroup' LANGUAGE C;
+
 CREATE FUNCTION stream.xack(key stream.stream, grp text, VARIADIC ids stream.streamids[])
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'stream_xack' LANGUAGE C VOLATILE PARALLEL UNSAFE;

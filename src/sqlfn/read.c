@@ -176,14 +176,14 @@ enlist_all(Cursor *cursors, int n)
 
 /* Sleep until woken or the time has come; false if it has.  deadline 0: none. */
 bool
-sleep_until(TimestampTz deadline)
+sleep_until(TimestampTz deadline, bool group)
 {
-	static uint32 wait_event = 0;
+	static uint32 wait_event[2];
 	long		timeout = -1;
 	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
 
-	if (wait_event == 0)
-		wait_event = NamedWaitEvent("StreamRead");
+	if (wait_event[group] == 0)
+		wait_event[group] = NamedWaitEvent(group ? "StreamReadGroup" : "StreamRead");
 	if (deadline != 0)
 	{
 		timeout = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
@@ -192,7 +192,7 @@ sleep_until(TimestampTz deadline)
 		events |= WL_TIMEOUT;
 	}
 	if (!strm_wait_woken())
-		(void) WaitLatch(MyLatch, events, timeout, wait_event);
+		(void) WaitLatch(MyLatch, events, timeout, wait_event[group]);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	return true;
@@ -225,7 +225,7 @@ read_blocking(ReadCall *call, RowSink *sink, int64 block)
 		PushActiveSnapshot(GetLatestSnapshot());
 		n = read_all(call, sink);
 		PopActiveSnapshot();
-		if (n > 0 || !sleep_until(deadline))
+		if (n > 0 || !sleep_until(deadline, false))
 			break;
 	}
 	strm_wait_leave();
@@ -314,6 +314,17 @@ stream_xread_many(PG_FUNCTION_ARGS)
 
 /* --- waiting without a snapshot --- */
 
+void
+refuse_atomic(FunctionCallInfo fcinfo, const char *command, const char *instead)
+{
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
+		((CallContext *) fcinfo->context)->atomic || IsSubTransaction())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("%s cannot be called inside a transaction block", command),
+				 errhint("Call it on its own, outside BEGIN and functions; inside, use %s with block.", instead)));
+}
+
 /* Is there something to read after the cursor? */
 static bool
 look_for_new(Db *db, Cursor *c)
@@ -361,12 +372,7 @@ stream_xwait(PG_FUNCTION_ARGS)
 	Datum		values[2];
 	bool		nulls[2] = {false, false};
 
-	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
-		((CallContext *) fcinfo->context)->atomic || IsSubTransaction())
-		ereport(ERROR,
-				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("xwait cannot be called inside a transaction block"),
-				 errhint("Call it on its own, outside BEGIN and functions; inside, use xread with block.")));
+	refuse_atomic(fcinfo, "xwait", "xread");
 	arg_not_null(fcinfo, 1, "after");
 	c.pos = *PG_GETARG_STREAMPOS(1);
 	check_after(&c.pos);
@@ -391,7 +397,7 @@ stream_xwait(PG_FUNCTION_ARGS)
 		if (ready)
 			break;
 		SPI_commit();
-		if (!sleep_until(deadline))
+		if (!sleep_until(deadline, false))
 			break;
 	}
 	strm_wait_leave();

@@ -1,6 +1,6 @@
 /*
  * readgroup.c
- *	  xreadgroup, xreadgroup_many: Redis' XREADGROUP.
+ *	  xreadgroup, xreadgroup_many: Redis' XREADGROUP; and xwaitgroup.
  *
  * A read of `>` gives the consumer what the group has to deliver: entries
  * released or, with `claim` or the group's retry, pending for too long come
@@ -12,6 +12,9 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "executor/spi.h"
+#include "utils/inval.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -112,10 +115,43 @@ read_groups(GroupCall *call, FieldsBuf *buf)
 	return total;
 }
 
-/* When the first of the streams has something that it has not now, without
- * anybody doing anything: as deadline, 0 for never. */
-static TimestampTz
-next_due(GroupCall *call)
+/* --- waiting --- */
+
+/* Stand in line at all streams, or see that we still do; 42704 if one is gone,
+ * or its group.  In line first, then a look with a newer snapshot, then sleep:
+ * nothing is missed between. */
+static void
+stand_in_line(GroupCall *call)
+{
+	bool		again = strm_waiting();
+
+	AcceptInvalidationMessages();	/* the extension may be gone */
+	call->db = strm_use("waiting for entries", false);
+	for (int i = 0; i < call->n; i++)
+	{
+		GroupTarget gt;
+		const char *name;
+
+		open_group(call->db, call->cursors[i].key, call->grp, PRIV_UPDATE, false, &gt);
+		name = gt.t.ours ? NULL : gt.t.name;
+		if (again && !strm_wait_again(i, gt.t.ss, gt.t.id, name, gt.t.len))
+		{
+			/* a name leads elsewhere now */
+			strm_wait_leave();
+			again = false;
+			i = -1;
+		}
+		else if (!again &&
+				 !strm_wait_enlist_group(gt.t.ss, gt.t.id, name, gt.t.len, gt.name, gt.len,
+										 call->spec.claim < 0 ? PG_UINT64_MAX : (uint64) call->spec.claim,
+										 strm_group_changed(&gt)))
+			i--;				/* dropped meanwhile: find it again */
+	}
+}
+
+/* When a record that only this transaction knows of comes due. */
+static uint64
+own_due(GroupCall *call)
 {
 	uint64		first = PG_UINT64_MAX;
 
@@ -125,27 +161,30 @@ next_due(GroupCall *call)
 		uint64		due = PG_UINT64_MAX;
 
 		open_group(call->db, call->cursors[i].key, call->grp, PRIV_UPDATE, false, &gt);
-		if (strm_group_ready(&gt, &call->spec, &due))
+		if (gt.t.pend != NULL && strm_group_ready(&gt, &call->spec, &due))
 			due = 0;
 		first = Min(first, due);
 	}
-	return first == PG_UINT64_MAX ? 0 : Max(timestamptz_from_ms(first), 1);
+	return first;
 }
 
-/* Stand in line at all streams, anew; 42704 if one is gone. */
-static void
-enlist_all(GroupCall *call)
+/* Sleep until there may be something; false: the time is over.  due: something
+ * comes due then (ms); deadline 0: none. */
+static bool
+sleep_in_line(TimestampTz deadline, uint64 due)
 {
-	strm_wait_leave();
-	call->db = strm_use("waiting for entries", true);
-	for (int i = 0; i < call->n; i++)
+	for (;;)
 	{
-		GroupTarget gt;
+		uint64		alarm = Min(strm_wait_alarm(), due);
+		TimestampTz at = alarm == PG_UINT64_MAX ? PG_INT64_MAX : timestamptz_from_ms(alarm);
+		TimestampTz until = deadline != 0 ? Min(deadline, at) : at;
 
-		/* what is dropped between finding it and standing there is found again */
-		do
-			open_group(call->db, call->cursors[i].key, call->grp, PRIV_UPDATE, false, &gt);
-		while (!strm_wait_enlist(gt.t.ss, gt.t.id, gt.t.name, gt.t.len));
+		if (alarm == 0)
+			return true;
+		if (!sleep_until(until == PG_INT64_MAX ? 0 : until, true))
+			return until != deadline;
+		if (strm_wait_woken() || GetCurrentTimestamp() >= at)
+			return true;
 	}
 }
 
@@ -155,28 +194,24 @@ static void
 wait_for_groups(GroupCall *call, FieldsBuf *buf, int64 block)
 {
 	TimestampTz deadline = deadline_after(block);
+	int64		n;
 
 	for (;;)
 	{
-		int64		n;
-		TimestampTz due = 0;
-		TimestampTz until;
+		uint64		due = PG_UINT64_MAX;
 
-		/* in line first, then a look with a newer snapshot, then sleep:
-		 * nothing is missed between */
 		PushActiveSnapshot(GetLatestSnapshot());
-		enlist_all(call);
+		stand_in_line(call);
 		PopActiveSnapshot();
 		PushActiveSnapshot(GetLatestSnapshot());
 		n = read_groups(call, buf);
 		if (n == 0)
-			due = next_due(call);
+			due = own_due(call);
 		PopActiveSnapshot();
-		if (n > 0)
+		if (n > 0 || !call->spec.waits)
 			break;
-		until = due != 0 && (deadline == 0 || due < deadline) ? due : deadline;
-		if (!sleep_until(until) && until == deadline)
-			break;
+		/* the time over, a last look, which makes the consumer */
+		call->spec.waits = sleep_in_line(deadline, due);
 	}
 	strm_wait_leave();
 }
@@ -216,8 +251,11 @@ run_call(GroupCall *call, int64 block)
 	for (int i = 0; i < call->n; i++)
 		if (call->cursors[i].history)
 			block = -1;
-	if (read_groups(call, &buf) == 0 && block >= 0 && call->n > 0)
+	call->spec.waits = block >= 0 && call->n > 0;
+	if (read_groups(call, &buf) == 0 && call->spec.waits)
 		wait_for_groups(call, &buf, block);
+	else if (strm_waiting())
+		strm_wait_leave();		/* he is back whom xwaitgroup told to come */
 }
 
 /*
@@ -289,4 +327,71 @@ stream_xreadgroup_many(PG_FUNCTION_ARGS)
 	}
 	run_call(&call, block);
 	return (Datum) 0;
+}
+
+/* --- waiting without a snapshot --- */
+
+/*
+ * CALL xwaitgroup(key, grp, timeout, INOUT ready)
+ *
+ * ready: the group has something to deliver.  Nothing is taken; but as long as
+ * the caller is expected to come back for it (wait_group.c), who waits behind
+ * him is not told of the same entry.  25001 inside a transaction block or a
+ * function; 42704, 42501.
+ */
+PG_FUNCTION_INFO_V1(stream_xwaitgroup);
+Datum
+stream_xwaitgroup(PG_FUNCTION_ARGS)
+{
+	GroupCursor c = {.key = arg_key(fcinfo, 0)};
+	GroupCall	call = {
+		.fcinfo = fcinfo, .cursors = &c, .n = 1, .grp = arg_name(fcinfo, 1, "grp"),
+		.spec = {.count = 1, .claim = -1}
+	};
+	int64		timeout = arg_duration(fcinfo, 2, "timeout");
+	TimestampTz deadline = timeout >= 0 ? GetCurrentTimestamp() + timeout * 1000 : 0;
+	bool		more = true;
+	bool		ready;
+	TupleDesc	desc;
+	Datum		values[1];
+	bool		nulls[1] = {false};
+	GroupTarget gt;
+
+	refuse_atomic(fcinfo, "xwaitgroup", "xreadgroup");
+	if (strm_waiting())
+		strm_wait_leave();		/* told before, and has not come for it */
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	desc = BlessTupleDesc(desc);
+	/* the arguments may not outlast the transaction */
+	c.key.name = memcpy(palloc(Max(1, c.key.len)), c.key.name, c.key.len);
+	call.grp.name = memcpy(palloc(Max(1, call.grp.len)), call.grp.name, call.grp.len);
+
+	call.db = strm_use("xwaitgroup()", false);
+	(void) SPI_connect_ext(SPI_OPT_NONATOMIC);
+	open_group(call.db, c.key, call.grp, PRIV_UPDATE, false, &gt);
+	ready = strm_group_ready(&gt, &call.spec, NULL);
+	while (!ready && more)
+	{
+		/* a new transaction, without a snapshot until the next look */
+		SPI_commit();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		stand_in_line(&call);
+		PopActiveSnapshot();
+		PushActiveSnapshot(GetLatestSnapshot());
+		open_group(call.db, c.key, call.grp, PRIV_UPDATE, false, &gt);
+		ready = strm_group_ready(&gt, &call.spec, NULL);
+		PopActiveSnapshot();
+		if (ready)
+			break;
+		SPI_commit();
+		more = sleep_in_line(deadline, PG_UINT64_MAX);
+	}
+	if (ready)
+		strm_wait_promise();
+	else
+		strm_wait_leave();
+	SPI_finish();
+	values[0] = BoolGetDatum(ready);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }

@@ -121,8 +121,9 @@ extern void range_args(FunctionCallInfo fcinfo, RangeArgs *a);
 
 /* read.c: waiting.  block: milliseconds, 0 for ever. */
 extern void refuse_block(void);	/* 25001 where one snapshot serves all statements */
+extern void refuse_atomic(FunctionCallInfo fcinfo, const char *command, const char *instead);	/* 25001 */
 extern TimestampTz deadline_after(int64 block);	/* 0: none */
-extern bool sleep_until(TimestampTz deadline);	/* false: it has come */
+extern bool sleep_until(TimestampTz deadline, bool group);	/* false: it has come */
 
 /* views.c: the live streams for which the caller has the privileges `need`
  * (PRIV_SELECT: or is a member of pg_monitor), by name; palloc'd. */

@@ -210,7 +210,9 @@ stream_grants_rows(PG_FUNCTION_ARGS)
 typedef struct Actor
 {
 	bool		waits;
+	bool		told;			/* xwaitgroup has told it of something it has not come for yet */
 	int			pid;
+	int			group;			/* whose name it is in ActivityRows.groups; -1: none */
 	TransactionId xid;
 	bool		committing;
 	uint64		reserved;
@@ -230,7 +232,20 @@ typedef struct ActivityRows
 	Actor	   *actors;			/* room for every process twice */
 	int			cap;
 	int			n;
+	char	   *groups;			/* names of GROUP_NAME_MAX bytes, a group that has waiters each */
+	uint32	   *group_lens;
+	int			ngroups;
 } ActivityRows;
+
+static void
+activity_waiters(ActivityRows *rows, EngHandle first, int group)
+{
+	for (EngHandle h = first; h != 0 && rows->n < rows->cap; h = STRM_PTR(WaitLink, h)->next)
+		rows->actors[rows->n++] = (Actor) {
+			.waits = true, .told = STRM_PTR(WaitLink, h)->promised != 0,
+			.pid = STRM_PTR(WaitLink, h)->pid, .group = group
+		};
+}
 
 static void
 activity_visit(SharedStream *ss, void *arg)
@@ -239,25 +254,34 @@ activity_visit(SharedStream *ss, void *arg)
 
 	memcpy(rows->name, STRM_PTR(char, ss->name), ss->name_len);
 	rows->len = ss->name_len;
-	rows->n = 0;
+	rows->n = rows->ngroups = 0;
 	for (EngHandle h = ss->parts; h != 0 && rows->n < rows->cap; h = STRM_PTR(Part, h)->next)
 	{
 		Part	   *p = STRM_PTR(Part, h);
 
 		rows->actors[rows->n++] = (Actor) {
-			.pid = p->pid, .xid = p->xid, .committing = p->numbered, .reserved = p->reserved,
+			.pid = p->pid, .group = -1, .xid = p->xid, .committing = p->numbered, .reserved = p->reserved,
 			.min_id = p->min_id, .deleting = p->ndeleting, .trim_to = p->trim_to,
 			.dropping = p->dropping, .renaming = p->renaming, .exclusive = p->exclusive
 		};
 	}
-	for (EngHandle h = ss->waiters; h != 0 && rows->n < rows->cap; h = STRM_PTR(WaitLink, h)->next)
-		rows->actors[rows->n++] = (Actor) {.waits = true, .pid = STRM_PTR(WaitLink, h)->pid};
+	activity_waiters(rows, ss->waiters, -1);
+	for (EngHandle h = ss->shares; h != 0 && rows->n < rows->cap; h = STRM_PTR(GroupShare, h)->next)
+	{
+		GroupShare *g = STRM_PTR(GroupShare, h);
+
+		if (g->nwaiters == 0)
+			continue;
+		memcpy(rows->groups + rows->ngroups * GROUP_NAME_MAX, g->name, g->name_len);
+		rows->group_lens[rows->ngroups] = g->name_len;
+		activity_waiters(rows, g->waiters, rows->ngroups++);
+	}
 }
 
 static const char *
 actor_state(const Actor *a)
 {
-	return a->waits ? "waiting" : a->committing ? "committing" : a->dropping ? "dropping" :
+	return a->told ? "told" : a->waits ? "waiting" : a->committing ? "committing" : a->dropping ? "dropping" :
 		a->renaming ? "renaming" : a->exclusive ? "altering" : "open";
 }
 
@@ -277,10 +301,13 @@ activity_emit(void *arg)
 			Int64GetDatum((int64) a->reserved),
 			PointerGetDatum(&a->min_id),
 			Int64GetDatum((int64) a->deleting),
-			PointerGetDatum(&a->trim_to)
+			PointerGetDatum(&a->trim_to),
+			a->group < 0 ? (Datum) 0 :
+			text_datum(rows->groups + a->group * GROUP_NAME_MAX, rows->group_lens[a->group])
 		};
 		bool		nulls[lengthof(values)] = {false};
 
+		nulls[8] = a->group < 0;
 		nulls[3] = nulls[4] = nulls[6] = a->waits;
 		nulls[5] = a->reserved == 0;
 		nulls[7] = sid_is_zero(a->trim_to);
@@ -298,6 +325,8 @@ stream_activity_rows(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	rows.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rows.actors = palloc(rows.cap * sizeof(Actor));
+	rows.groups = palloc(rows.cap * GROUP_NAME_MAX);
+	rows.group_lens = palloc(rows.cap * sizeof(uint32));
 	each_stream(db, PRIV_SELECT, activity_visit, activity_emit, &rows);
 	return (Datum) 0;
 }

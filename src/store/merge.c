@@ -135,6 +135,7 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 	{
 		strm_registry_rename(ss, cs->new_name, cs->new_len);
 		cs->new_name = 0;
+		strm_wake_groups_all(ss);
 	}
 	if (cs->create || cs->heir != 0)
 		strm_wake_note_db(STRM_PTR(Db, ss->db));

@@ -78,7 +78,8 @@ strm_part_settle(SharedStream *ss)
 	strm_shares_settle(ss);
 	/* a stream nobody makes any more, or that is dropped and left by all */
 	if ((ss->state == SS_PROVISIONAL || ss->state == SS_DROPPED) &&
-		ss->parts == 0 && ss->waiters == 0 && pg_atomic_read_u32(&ss->q_len) == 0)
+		ss->parts == 0 && ss->waiters == 0 && ss->ngroup_waiters == 0 &&
+		pg_atomic_read_u32(&ss->q_len) == 0)
 		strm_registry_release(ss);
 }
 

@@ -6,8 +6,8 @@
  * something.  None waits; those that can lack memory say so in store.h.
  *
  * A flight is one word in a tree by id: whose part it is with (a handle,
- * which is a multiple of 16), whether the group had it to deliver, and how
- * often a delivery of it was rolled back.  Rolling back changes the word in
+ * which is a multiple of 16), whether the group counts it as undelivered, and
+ * how often a delivery of it was rolled back.  Rolling back changes the word in
  * place, so it needs no memory; a word with attempts stays until the entry is
  * delivered for good or is gone.
  *
@@ -297,7 +297,8 @@ strm_flight_end(GroupShare *g, StreamId id, EngHandle part, FlightEnd how)
 						  ARENA_SHRINK);
 }
 
-/* Forget attempts at what lies in lo..hi. */
+/* Forget attempts at what lies in lo..hi; what is in flight there the group
+ * does not count any more. */
 static void
 forget_attempts(GroupShare *g, StreamId lo, StreamId hi)
 {
@@ -313,6 +314,12 @@ forget_attempts(GroupShare *g, StreamId lo, StreamId hi)
 		 op = RAX_GT)
 		if ((word & PART_MASK) == 0)
 			(void) rax_remove(&StrmArena, &g->flight, key, 16, NULL);
+		else if ((word & TAKEN_BIT) != 0)
+		{
+			/* the key is there: no memory is needed */
+			(void) rax_insert(&StrmArena, &g->flight, key, 16, word & ~TAKEN_BIT, NULL, ARENA_SHRINK);
+			g->ntaken--;
+		}
 }
 
 void
@@ -406,7 +413,20 @@ strm_gop_apply(SharedStream *ss, const Gop *op, ArenaUse use)
 		case GOP_SETID:
 			g->new_from = g->gap_from = STREAMID_MIN;
 			break;
+		case GOP_POLICY:
+			g->soon_owned = 0;	/* whoever keeps time sets his clock anew */
+			break;
+		case GOP_SET:
+			if (op->has_consumer)
+				g->soon_owned = Min(g->soon_owned, op->time);
+			else
+				g->soon_released = Min(g->soon_released, op->time);
+			/* what the cursor was raised over is not to be delivered any more */
+			if (sid_cmp(group->cursor, cursor) > 0 && sid_next(&cursor))
+				forget_attempts(g, cursor, group->cursor);
+			break;
 		case GOP_DELIVER:
+			g->soon_owned = Min(g->soon_owned, op->time);
 			/* what is free in a new gap lies above the cursor and new_from as they were */
 			if (sid_cmp(group->cursor, cursor) > 0 && sid_cmp(group->cursor, g->new_from) > 0)
 			{

@@ -164,12 +164,19 @@ typedef struct GroupShare
 	EngHandle	self;			/* constant */
 	Rax			flight;			/* id -> who has it in flight, and attempts (share.c) */
 	uint64		nflight;		/* in flight */
-	uint64		ntaken;			/* of what the group had to deliver */
+	uint64		ntaken;			/* of them counted in the group's `undelivered` */
 	StreamId	new_from;
 	StreamId	gap_from;
 	uint32		nuses;			/* parts that work with the group */
 	EngHandle	waiters;		/* readers of the group waiting, in order of arrival */
 	EngHandle	waiters_last;
+	uint32		nwaiters;
+	uint32		npromised;		/* of them have been told and are to come back */
+	uint32		nalways;		/* of them are woken by every change */
+	bool		mixed;			/* they differ in the time after which they claim */
+	uint64		claim;			/* that time, the least of it if mixed; UINT64_MAX: the group's */
+	uint64		soon_owned;		/* times of records that came since waiters were told; */
+	uint64		soon_released;	/* UINT64_MAX: none did */
 	uint32		name_len;		/* constant, as the name */
 	char		name[FLEXIBLE_ARRAY_MEMBER];
 } GroupShare;
@@ -325,6 +332,7 @@ typedef struct SharedStream
 	uint32		nloose;			/* of them without a group: to be freed when nobody needs them */
 	EngHandle	waiters;		/* first of the readers waiting, in order of arrival */
 	EngHandle	waiters_last;
+	uint32		ngroup_waiters; /* in the lines of all shares */
 	uint64		listen_generation;	/* as of which `listened` is known (listen.c) */
 	bool		listened;		/* somebody wants its entries signalled */
 
@@ -539,7 +547,7 @@ extern void strm_shares_destroy(SharedStream *ss);
 typedef struct Flight
 {
 	EngHandle	part;			/* whose; 0: nobody's */
-	bool		taken;			/* of what the group had to deliver */
+	bool		taken;			/* counted in the group's `undelivered` */
 	uint32		attempts;		/* deliveries that were rolled back */
 } Flight;
 
@@ -591,7 +599,7 @@ extern void strm_recent_note(SharedStream *ss, TransactionId xid, StreamId lo, S
  * how many there are (only `cap` are stored); -1: it no longer knows. */
 extern int	strm_recent_unseen(SharedStream *ss, Snapshot snap, IdRange *ranges, int cap);
 
-/* wait.c: waiters */
+/* wait.c, wait_group.c: waiters */
 typedef struct WaitLink
 {
 	EngHandle	next;
@@ -599,6 +607,14 @@ typedef struct WaitLink
 	int			procno;
 	int			pid;
 	bool		woken;			/* set by who wakes, under the line's lock or the registry lock */
+
+	/* in a group's line; under the stream's lock */
+	EngHandle	share;
+	bool		always;			/* to be woken by every change */
+	bool		lapsed;			/* is in no line any more */
+	uint64		claim;			/* ms after which it claims; UINT64_MAX: the group's retry */
+	uint64		alarm;			/* ms: looks then by itself; UINT64_MAX: does not */
+	uint64		promised;		/* ms: until then it is expected to come back; 0: it is waiting */
 } WaitLink;
 
 /* Stand in line at a stream, or at the database for streams to be made; takes
@@ -611,6 +627,37 @@ extern void strm_wait_leave(void);	/* leave every line; takes locks; cannot fail
 extern bool strm_waiting(void);
 extern bool strm_wait_woken(void);	/* since standing in line: look again before sleeping */
 extern void strm_wait_init(void);	/* once a backend, before its first use of a stream */
+
+/* Stand in line for a group, at the end: `claim` as in WaitLink; always: what
+ * the transaction has done itself hides from others what it may be given.  As
+ * strm_wait_enlist. */
+extern bool strm_wait_enlist_group(SharedStream *ss, int64 id, const char *name, uint32 len,
+								   const char *grp, uint32 grp_len, uint64 claim, bool always);
+
+/* Before another look: is the n-th place that was taken in that stream's line
+ * still?  What woke us counts as answered then. */
+extern bool strm_wait_again(int n, SharedStream *ss, int64 id, const char *name, uint32 len);
+
+/* Before sleeping: when to look without having been woken (ms), UINT64_MAX:
+ * not; 0: at once. */
+extern uint64 strm_wait_alarm(void);
+
+/* Stop waiting, told that there is something, but keep the place for a moment:
+ * until strm_wait_leave, or until a second has passed. */
+extern void strm_wait_promise(void);
+
+/* Note who of those in line for groups is to be woken (strm_wake_note does). */
+extern void strm_wake_groups(SharedStream *ss);
+
+extern void strm_wake_groups_all(SharedStream *ss);
+
+/* Of wait.c for wait_group.c: the n-th place taken; 0: they are not so many. */
+extern EngHandle strm_wait_place(int n, SharedStream **ss, int64 *id);
+
+/* Put a link into the line of a group, made if need be (false: no memory), and
+ * take it out again.  Lock held exclusive. */
+extern bool strm_share_join(SharedStream *ss, const char *name, uint32 len, EngHandle link);
+extern void strm_share_leave(SharedStream *ss, EngHandle link);
 
 /* Note that those in line at ss are to be woken; strm_wake_flush, called with
  * no lock held, sets their latches. */

@@ -7,6 +7,8 @@
  * sleeps on its latch.  Merges and releases note all that stand in line;
  * their latches are set once no lock is held.  Being woken means "look
  * again", nothing more, so waking somebody twice or for nothing does no harm.
+ * Readers of a group stand in the group's own line, and not all of them are
+ * woken: wait_group.c.
  *
  * A link goes when the reader leaves the line: after the wait, or when its
  * transaction or its backend ends.  Links live in the arena; a line is
@@ -15,6 +17,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
@@ -81,6 +84,7 @@ void
 strm_wake_note(SharedStream *ss)
 {
 	wake_line(ss->waiters);
+	strm_wake_groups(ss);
 }
 
 void
@@ -94,13 +98,13 @@ strm_wake_note_db(Db *db)
 void
 strm_wake_flush(void)
 {
-	while (nwake > 0)
+	/* in the order of the line */
+	for (int i = 0; i < nwake; i++)
 	{
-		int			procno = wake_list[--nwake];
-
-		wake_noted[procno] = false;
-		SetLatch(&ProcGlobal->allProcs[procno].procLatch);
+		wake_noted[wake_list[i]] = false;
+		SetLatch(&ProcGlobal->allProcs[wake_list[i]].procLatch);
 	}
+	nwake = 0;
 	strm_listen_flush();
 }
 
@@ -135,10 +139,10 @@ link_new(void)
 	if (h == 0)
 		return 0;
 	w = STRM_PTR(WaitLink, h);
-	w->next = w->prev = 0;
+	memset(w, 0, sizeof(WaitLink));
 	w->procno = MyProcNo();
 	w->pid = MyProcPid;
-	w->woken = false;
+	w->alarm = UINT64_MAX;
 	return h;
 }
 
@@ -186,6 +190,39 @@ strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len)
 	return true;
 }
 
+bool
+strm_wait_enlist_group(SharedStream *ss, int64 id, const char *name, uint32 len,
+					   const char *grp, uint32 grp_len, uint64 claim, bool always)
+{
+	EngHandle	h;
+
+	standing_reserve();
+	if (!strm_lock(ss, id, LW_EXCLUSIVE))
+		return false;
+	if (ss->state == SS_DROPPED || (name != NULL && !strm_bears_name(ss, name, len)))
+	{
+		strm_unlock(ss);
+		return false;
+	}
+	h = link_new();
+	if (h != 0)
+	{
+		STRM_PTR(WaitLink, h)->claim = claim;
+		STRM_PTR(WaitLink, h)->always = always;
+		if (strm_share_join(ss, grp, grp_len, h))
+			standing[nstanding++] = (Standing) {ss, id, NULL, h};
+		else
+		{
+			arena_free(&StrmArena, h);
+			h = 0;
+		}
+	}
+	strm_unlock(ss);
+	if (h == 0)
+		strm_raise_full();
+	return true;
+}
+
 void
 strm_wait_enlist_db(Db *db)
 {
@@ -220,7 +257,6 @@ line_leave(EngHandle *first, EngHandle *last, EngHandle h)
 		STRM_PTR(WaitLink, w->next)->prev = w->prev;
 	else if (last != NULL)
 		*last = w->prev;
-	arena_free(&StrmArena, h);
 }
 
 void
@@ -234,22 +270,54 @@ strm_wait_leave(void)
 		{
 			LWLockAcquire(strm_registry_lock(), LW_EXCLUSIVE);
 			line_leave(&s->db->waiters, NULL, s->link);
+			arena_free(&StrmArena, s->link);
 			LWLockRelease(strm_registry_lock());
 		}
 		else
 		{
-			/* a place with somebody in line is not freed (strm_part_settle) */
+			WaitLink   *w = STRM_PTR(WaitLink, s->link);
+
+			/* a place with somebody in line is not freed (strm_part_settle);
+			 * out of the line, it may be another's by now */
 			LWLockAcquire(&s->ss->lock, LW_EXCLUSIVE);
-			line_leave(&s->ss->waiters, &s->ss->waiters_last, s->link);
-			strm_part_settle(s->ss);
+			if (!w->lapsed)
+			{
+				if (w->share != 0)
+					strm_share_leave(s->ss, s->link);
+				else
+					line_leave(&s->ss->waiters, &s->ss->waiters_last, s->link);
+				strm_part_settle(s->ss);
+			}
+			arena_free(&StrmArena, s->link);
 			strm_unlock(s->ss);
 		}
 	}
 }
 
-/* Called once by every backend that uses streams. */
+EngHandle
+strm_wait_place(int n, SharedStream **ss, int64 *id)
+{
+	if (n >= nstanding)
+		return 0;
+	*ss = standing[n].ss;
+	*id = standing[n].id;
+	return standing[n].link;
+}
+
+/* A backend may end with a place in line and no transaction: promised to come
+ * back (wait_group.c). */
+static void
+leave_at_exit(int code, Datum arg)
+{
+	strm_wait_leave();
+}
+
+/* Called by every backend that uses streams, before it does. */
 void
 strm_wait_init(void)
 {
+	if (wake_noted != NULL)
+		return;
 	wake_prepare();
+	before_shmem_exit(leave_at_exit, (Datum) 0);
 }

@@ -100,13 +100,14 @@ may_give(Collect *c, StreamId id)
 	return !rax_find(&StrmArena, &c->ss->deleting, key, 16, &holder) || holder == c->part;
 }
 
-/* Put it in flight; false: there is no memory for more. */
+/* Put it in flight; counted: in the group's `undelivered`.  False: there is no
+ * memory for more. */
 static bool
-put_in_flight(Collect *c, StreamId id)
+put_in_flight(Collect *c, StreamId id, bool counted)
 {
 	if (!c->registers)
 		return true;
-	c->full = !strm_flight_begin(c->g, id, c->part, true);
+	c->full = !strm_flight_begin(c->g, id, c->part, counted);
 	return !c->full;
 }
 
@@ -140,7 +141,7 @@ choose_record(Collect *c, const SeenRecord *r)
 		comes_as_entry(c, r->id) || !live_has(c->ss, c->p, r->id))
 		return true;
 	ch->was_ours = r->flight != 0;
-	if (!ch->was_ours && !put_in_flight(c, r->id))
+	if (!ch->was_ours && !put_in_flight(c, r->id, false))
 		return false;
 	ch->record.id = r->id;
 	ch->record.count = Min(r->count + 1, (uint64) PG_INT64_MAX);
@@ -278,7 +279,7 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 		else if (in_run && (run_ours != (own != NULL) || breaks_run(c, prev, id)))
 			in_run = false;
 		run_ours = own != NULL;
-		if (!run_ours && !put_in_flight(c, id))
+		if (!run_ours && !put_in_flight(c, id, c->base != NULL && !w.gave_own))
 			return false;
 		/* if that is rolled back to a savepoint, it remains in flight, to be
 		 * delivered by us */
@@ -453,20 +454,25 @@ tighten(GroupTarget *gt)
 	strm_unlock(gt->t.ss);
 }
 
-/* When something comes due that is not yet. */
+/* When a record of our own comes due that is not yet. */
 static uint64
-next_due(const Collect *c)
+own_due(const Collect *c)
 {
+	HASH_SEQ_STATUS seq;
+	OwnRecord  *r;
 	uint64		due = PG_UINT64_MAX;
 
-	if (c->base == NULL)
+	if (c->gp == NULL || c->gp->records == NULL)
 		return due;
-	if (c->base->pending.oldest_released != PG_UINT64_MAX)
-		due = c->base->pending.oldest_released;
-	if (c->idle != PG_UINT64_MAX && c->base->pending.oldest_owned != PG_UINT64_MAX)
-		due = Min(due, c->base->pending.oldest_owned + c->idle);
-	/* what is due and was not given is in flight: whoever has it will wake us */
-	return due == PG_UINT64_MAX ? due : Max(due, c->now + 100);
+	hash_seq_init(&seq, c->gp->records);
+	while ((r = hash_seq_search(&seq)) != NULL)
+	{
+		uint64		idle = r->consumer < 0 ? 0 : c->idle;
+
+		if (r->there && idle != PG_UINT64_MAX && r->time + idle > c->now)
+			due = Min(due, r->time + idle);
+	}
+	return due;
 }
 
 /*
@@ -504,8 +510,6 @@ look(GroupTarget *gt, const ReadSpec *spec, uint64 *due, bool *known)
 		if (c.base != NULL && spec->consumer != NULL &&
 			(consumer = group_consumer(&StrmArena, c.base, spec->consumer, spec->consumer_len)) != NULL)
 			consumer->seen = Max(consumer->seen, c.now);
-		if (due != NULL)
-			*due = next_due(&c);
 	}
 	found = exists && chosen(&c) > 0;
 	strm_unlock(gt->t.ss);
@@ -513,10 +517,20 @@ look(GroupTarget *gt, const ReadSpec *spec, uint64 *due, bool *known)
 		strm_raise_no_group(gt);
 	if (c.stale && !found)
 		tighten(gt);
+	if (due != NULL)
+		*due = own_due(&c);
 	own = spec->consumer != NULL ? overlay_consumer(gp, spec->consumer, spec->consumer_len, NULL) : NULL;
 	*known = own != NULL ? own->there : consumer != NULL;
 	collect_free(&c);
 	return found;
+}
+
+bool
+strm_group_changed(const GroupTarget *gt)
+{
+	const GroupPend *gp = gpend_find(gt->t.pend, gt->name, gt->len);
+
+	return gt->t.pend != NULL && (gt->t.pend->nentries > 0 || (gp != NULL && gp->nadmin > 0));
 }
 
 bool
@@ -702,6 +716,6 @@ strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 		CHECK_FOR_INTERRUPTS();
 	}
 	/* who is given something is made by that */
-	if (!known && out->n == before)
+	if (!known && out->n == before && !spec->waits)
 		(void) strm_consumer_create(gt, spec->consumer, spec->consumer_len);
 }

@@ -227,6 +227,7 @@ typedef struct LiveWalk
 	NodeEntry	e;
 	bool		in_node;
 	bool		has_merged;
+	bool		gave_own;		/* the one given last is not merged yet */
 	bool		drained;
 	int			chunk;
 	NodeIter	own_it;
@@ -275,6 +276,7 @@ typedef struct ReadSpec
 	int64		count;			/* of entries, > 0 */
 	bool		noack;
 	int64		claim;			/* ms idle; -1: what the group's policy says */
+	bool		waits;			/* not the last look: the consumer is not made yet */
 } ReadSpec;
 
 extern void given_room(GivenList *out, int more);
@@ -286,9 +288,13 @@ extern bool strm_open_group(Db *db, const char *key, uint32 key_len, const char 
 /* xreadgroup `>`: appends to out what the consumer is given; 42704. */
 extern void strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out);
 
-/* Would strm_group_read give anything?  And if not, when (ms; UINT64_MAX:
- * unless something happens)?  For those who wait. */
+/* For those who wait.  Would strm_group_read give anything?  *due (may be NULL):
+ * when a record that only we see comes due, in ms; UINT64_MAX: there is none. */
 extern bool strm_group_ready(GroupTarget *gt, const ReadSpec *spec, uint64 *due);
+
+/* Has the transaction changed the stream or the group, so that it may be given
+ * what others cannot know of? */
+extern bool strm_group_changed(const GroupTarget *gt);
 
 /* xreadgroup with an id: the consumer's own pending entries after it. */
 extern void strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenList *out);

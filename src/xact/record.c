@@ -93,11 +93,12 @@ batch_free(Batch *b)
 		pfree(b->u.range);
 }
 
-/* Put a record in the batch and in flight; false: no memory. */
+/* Put a record in the batch and in flight; counted: in the group's
+ * `undelivered`.  False: no memory. */
 static bool
-batch_put(Batch *b, StreamId id, uint64 count, bool purge, bool ours, bool released)
+batch_put(Batch *b, StreamId id, uint64 count, bool purge, bool ours, bool counted)
 {
-	if (!ours && !strm_flight_begin(b->g, id, b->p->part, released))
+	if (!ours && !strm_flight_begin(b->g, id, b->p->part, counted))
 	{
 		b->full = true;
 		return false;
@@ -162,7 +163,7 @@ named_batch(Batch *b, const StreamId *ids, int at, int end, const Named *named)
 		v = named->decide(b, ids[at], has ? &r : NULL, &count, named->arg);
 		if (v == PASS_OVER)
 			continue;
-		if (!batch_put(b, ids[at], count, v == PURGE, f.part != 0, has && !r.owned))
+		if (!batch_put(b, ids[at], count, v == PURGE, f.part != 0, false))
 			break;
 		if (named->taken != NULL && v == TAKE)
 			named->taken[at] = true;
@@ -382,7 +383,7 @@ meet_batch(Batch *b, SeenWalk *w, StreamId from, int64 count, Meet meet, void *a
 		v = meet(b, &r, &n, arg);
 		if (v == PASS_OVER)
 			continue;
-		if (!batch_put(b, r.id, n, v == PURGE, r.flight != 0, !r.owned))
+		if (!batch_put(b, r.id, n, v == PURGE, r.flight != 0, false))
 			return false;
 	}
 	return true;
@@ -723,7 +724,7 @@ reclaim_failed(GroupTarget *gt, Reclaim *rc)
 			if (seen_record(gt, b.gp, b.base, b.g, id, &r) || !live_has(b.p->ss, b.p, id) ||
 				(b.u.n > 0 && unseen_has(&b.u, id)))
 				continue;
-			if (!batch_put(&b, id, 1, false, false, true))
+			if (!batch_put(&b, id, 1, false, false, stream_exists(&StrmArena, &b.p->ss->stream, id)))
 				break;
 			died(rc, id, attempts, 0, -1);
 			runs[n] = (GopRun) {.after = id, .last = id, .n = 1};

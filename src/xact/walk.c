@@ -77,12 +77,14 @@ live_next(LiveWalk *w, StreamId *id)
 	if (w->has_own && (!w->has_merged || sid_cmp(w->own.id, w->e.id) < 0))
 	{
 		*id = w->own.id;
+		w->gave_own = true;
 		next_own(w);
 		return true;
 	}
 	if (!w->has_merged)
 		return false;
 	*id = w->e.id;
+	w->gave_own = false;
 	next_merged(w);
 	return true;
 }
