@@ -112,8 +112,9 @@ sub start_again
 	} 'start after a kill';
 }
 
-# Everything that can be said about the contents of all streams of a database,
-# one line a stream.  How entries are packed into nodes is not part of it.
+# Everything that can be said about the contents of all streams of a database
+# and their groups, one line a stream.  How entries are packed into nodes is
+# not part of it, nor is when consumers asked last.
 sub logical_state
 {
 	my ($node, $dbname) = @_;
@@ -122,7 +123,11 @@ sub logical_state
 		SELECT c.name, stream.xlen(c.name), stream.xtail(c.name),
 			(SELECT jsonb_object_agg(i.key, i.value) FROM stream.xinfo_stream(c.name) x, jsonb_each(to_jsonb(x)) i
 			 WHERE i.key NOT LIKE 'radix%' AND i.key NOT LIKE '%memory%' AND i.key <> 'iids-duplicates'),
-			(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM stream.xrange(c.name))
+			(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM stream.xrange(c.name)),
+			(SELECT jsonb_agg(to_jsonb(g) - 'in_flight' || jsonb_build_object(
+				'consumers', (SELECT jsonb_object_agg(k.name, k.pending) FROM stream.xinfo_consumers(c.name, g.name) k),
+				'list', (SELECT md5(string_agg(format('%s %s %s', p.id, p.consumer, p.deliveries), E'\n')) FROM stream.xpending(c.name, g.name) p)))
+			 FROM stream.xinfo_groups(c.name) g)
 		FROM stream.catalog c ORDER BY c.name COLLATE "C"});
 }
 
