@@ -114,7 +114,8 @@ sub start_again
 
 # Everything that can be said about the contents of all streams of a database
 # and their groups, one line a stream.  How entries are packed into nodes is
-# not part of it, nor is when consumers asked last.
+# not part of it, nor is what memory alone knows of groups: when consumers
+# asked last, and attempts that were rolled back.
 sub logical_state
 {
 	my ($node, $dbname) = @_;
@@ -126,7 +127,7 @@ sub logical_state
 			(SELECT md5(string_agg(id::text || fields::text, E'\n')) FROM stream.xrange(c.name)),
 			(SELECT jsonb_agg(to_jsonb(g) - 'in_flight' || jsonb_build_object(
 				'consumers', (SELECT jsonb_object_agg(k.name, k.pending) FROM stream.xinfo_consumers(c.name, g.name) k),
-				'list', (SELECT md5(string_agg(format('%s %s %s', p.id, p.consumer, p.deliveries), E'\n')) FROM stream.xpending(c.name, g.name) p)))
+				'list', (SELECT md5(string_agg(format('%s %s', p.id, p.consumer), E'\n')) FROM stream.xpending(c.name, g.name) p)))
 			 FROM stream.xinfo_groups(c.name) g)
 		FROM stream.catalog c ORDER BY c.name COLLATE "C"});
 }

@@ -21,6 +21,9 @@ $node->safe_psql('postgres', q{
 	SELECT sum(xdel('orders', id)) FROM orders WHERE n % 5 = 0;
 	SELECT xadd('odd', fields('a', '\x00ff'::bytea, 'a', 'twice', '', 'ключ')), xadd('emptied', '{"a":1}', '9-9'), xtrim('emptied', 0), xcreate('new');
 	SELECT xadd('big', fields('v', repeat('x', 3000000)));
+	SELECT xgroup_create('orders', 'g'), xgroup_create('orders', 'end', '$'), xgroup_set('orders', 'g', retry => '1 day', max_deliveries => 3, dead_letter => 'dead');
+	SELECT count(xack('orders', 'g', id)) FROM xreadgroup('orders', 'g', 'c') WHERE (fields->>'n')::int % 2 = 0;
+	SELECT xnack('orders', 'g', 'FAIL', array(SELECT id FROM xpending('orders', 'g', count => 3)));
 	CREATE INDEX ON orders(id);
 	SET ROLE producer;
 	SELECT xadd('theirs', '{"a":1}', '1-1')});
@@ -49,6 +52,7 @@ for my $format ('plain', 'custom')
 		WHERE x.fields OPERATOR(stream.->>) 'n' = o.n::text}), 400, "$format: they join");
 	is(sqlstate($node, q{SELECT stream.xadd('emptied', '{"a":1}', '9-9')}, dbname => $db), 'ST001', "$format: ids go on from where they were");
 	is($node->safe_psql($db, q{SET ROLE producer; SELECT stream.xlen('theirs')}), 1, "$format: the owner is the same");
+	is($node->safe_psql($db, q{SELECT count(*), sum(deliveries) FROM stream.xreadgroup('orders', 'g', 'd', count => 5)}), '5|3', "$format: groups go on, released entries first");
 	is($node->safe_psql($db, q{SELECT stream.xadd('orders', '{"n":501}') IS NOT NULL, stream.xlen('orders')}), 't|401', "$format: and it works on");
 	is(logical_state($node), $state, "$format: the first database knows nothing of it");
 	$node->restart;

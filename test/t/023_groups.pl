@@ -60,10 +60,11 @@ $back->();
 
 sub rest
 {
-	# the times of records: when the claimed ones were delivered, when the delayed one is due
+	# the deliveries and times of records: when the claimed ones were delivered, when the delayed one is due
 	return logical_state($node) . "\n" . $node->safe_psql('postgres', q{
 		SELECT id, date_trunc('second', clock_timestamp() - idle), due FROM stream.pending
-		WHERE stream = 's' AND grp = 'work' AND (consumer = 'c' AND id < '90-0' OR due > now()) ORDER BY id});
+		WHERE stream = 's' AND grp = 'work' AND (consumer = 'c' AND id < '90-0' OR due > now()) ORDER BY id;
+		SELECT stream, grp, deliveries, count(*), min(id), max(id) FROM stream.pending WHERE grp <> 'new' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3});
 }
 
 my $state = rest();
