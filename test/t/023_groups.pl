@@ -54,7 +54,7 @@ my $back = background($node, q{
 	\echo ready
 	SELECT 1 FROM stream.xread('none', '$', block => '1 hour')});
 wait_for { $back->('peek') =~ /ready/ } 'a delivery';
-is($node->safe_psql('postgres', q{SELECT stream.min(id), count(*) FROM stream.xreadgroup('s', 'new', 'a', count => 5)}), '11-0|5', 'what is in flight is passed over');
+is($node->safe_psql('postgres', q{SELECT stream.min(id), count(*) FROM stream.xreadgroup('s', 'new', 'a', count => 5)}), '13-0|5', 'what is in flight is passed over');
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query ~ 'xread' AND pid <> pg_backend_pid()});
 $back->();
 
@@ -62,13 +62,14 @@ sub rest
 {
 	# the deliveries and times of records: when the claimed ones were delivered, when the delayed one is due
 	return logical_state($node) . "\n" . $node->safe_psql('postgres', q{
+		SET search_path = public, stream;
 		SELECT id, date_trunc('second', clock_timestamp() - idle), due FROM stream.pending
 		WHERE stream = 's' AND grp = 'work' AND (consumer = 'c' AND id < '90-0' OR due > now()) ORDER BY id;
 		SELECT stream, grp, deliveries, count(*), min(id), max(id) FROM stream.pending WHERE grp <> 'new' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3});
 }
 
 my $state = rest();
-like($state, qr/^5-0\|2020-01-01.*\n27-0\|2020-01-01.*\n/m, 'times of claimed entries');
+like($state, qr/^5-0\|2020-01-01.*^27-0\|2020-01-01/ms, 'times of claimed entries');
 is(() = $state =~ /"last_delivered_id"/g, 12, 'twelve groups');
 
 for my $how (qw(immediate kill fast))
@@ -99,7 +100,7 @@ for my $how (qw(immediate kill fast))
 
 # What was open is given again, the lowest first; the gap before what is new.
 is($node->safe_psql('postgres', q{SELECT string_agg(id::text, ' ') FROM stream.xreadgroup('s', 'new', 'a', count => 12)}),
-	join(' ', map { "$_-0" } 1 .. 4, 7 .. 10, 16 .. 19), 'gaps survive');
+	join(' ', map { "$_-0" } 1 .. 4, 7 .. 12, 18, 19), 'gaps survive');
 
 # Work goes on after each start, and survives the next.
 for my $n (1 .. 3)
