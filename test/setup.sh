@@ -41,6 +41,8 @@ if [ "$goal" = test ]; then
 elif [ "$goal" = bench ]; then
 	have_cmd redis-server || need redis-server
 	have_cmd redis-benchmark || need redis-tools
+	have_file /usr/share/postgresql/15/extension/pgq.control || need postgresql-15-pgq3
+	have_file /usr/include/postgresql/libpq-fe.h || need libpq-dev
 fi
 
 if [ ${#wanted[@]} -gt 0 ]; then

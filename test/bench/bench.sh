@@ -5,6 +5,8 @@
 #	test/bench/bench.sh				all works
 #	test/bench/bench.sh add million range
 #	test/bench/bench.sh start
+#	test/bench/bench.sh groups async held depth wake pending		of consumer groups: groups.sh
+#	test/bench/bench.sh depth10m							the same with ten million
 #
 # Peers: a plain heap table without index; a table queue as people build it for
 # SKIP LOCKED (jsonb, primary key); Redis of the distribution.  Every peer does a
@@ -22,7 +24,10 @@ START=${START:-5}				# millions of entries that are there at a start
 PAYLOAD=$(printf 'x%.0s' {1..200})
 RESULTS=$BUILD/bench-results
 
-WORKS=${*:-add million range size start}
+WORKS=${*:-add million range size start groups async held depth wake pending}
+
+MEMORY=1500MB
+[[ " $WORKS " != *" depth10m "* ]] || MEMORY=5000MB
 
 build_and_install
 wipe_dir bench
@@ -38,7 +43,7 @@ finish()
 }
 trap finish EXIT
 
-cluster_start "$RUN" "fsync = on" "synchronous_commit = on" "shared_buffers = '512MB'" "stream.memory = '1500MB'" \
+cluster_start "$RUN" "fsync = on" "synchronous_commit = on" "shared_buffers = '512MB'" "stream.memory = '$MEMORY'" \
 	"max_wal_size = '8GB'" "checkpoint_timeout = '30min'" "log_min_messages = warning" "jit = off"
 
 sql() { "$BINDIR/psql" -X -q -A -t -h "$RUN" -d postgres -v ON_ERROR_STOP=1 "$@"; }
@@ -165,9 +170,12 @@ redis_first_answer() { redis_run --appendonly no && [ "$(redis xlen start)" -eq 
 start_redis() { redis_stop; ENTRIES=$((START * 1000000)) rate redis_first_answer; }
 start_clean() { :; }
 
+source "$(dirname "$0")/groups.sh"
+
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 declare -A rounds=([size]=1) peers=([start]="heap stream redis") unit=([size]="bytes/entry")
+group_tables
 
 run_work()
 {
@@ -198,6 +206,8 @@ declare -A title=(
 	[size]="memory of an entry of 200 bytes; tables: on disk, with indexes"
 	[start]="first answer after a start with $START million entries; heap: all rows counted; Redis: from its RDB")
 
+group_titles
+
 for work in $WORKS; do
 	case $work in
 		add) redis_start --appendonly yes --appendfsync always ;;
@@ -206,6 +216,7 @@ for work in $WORKS; do
 			[[ " $WORKS " == *" million "* ]] || die "$work looks at what million has written"
 			;;
 		start) start_fill ;;
+		groups | async | held | depth | depth10m | wake | pending) "${work}_fill" ;;
 		*) die "no such work: $work" ;;
 	esac
 	run_work "$work"
@@ -217,7 +228,7 @@ echo "commit $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null || echo unknown
 for work in $WORKS; do
 	echo
 	echo "${title[$work]}"
-	for peer in stream heap queue redis; do
+	for peer in stream heap queue redis ${extra_peers[$work]:-}; do
 		[ -f "$RESULTS.$work.$peer" ] || continue
 		printf '  %-8s %9d %-11s %6.2f\n' $peer "$(of "$work" $peer)" "${unit[$work]:-entries/s}" \
 			"$(awk -v a="$(of "$work" stream)" -v b="$(of "$work" $peer)" 'BEGIN { print a / b }')"
@@ -227,5 +238,6 @@ for work in $WORKS; do
 		million) echo "  stream: $(verdict million redis 1.0), $(verdict million queue 4.0)" ;;
 		range) echo "  stream: $(verdict range redis 3.0), $(verdict range heap 1.0)" ;;
 		start) echo "  stream: $(awk -v r="$(of start stream)" -v n="$START" 'BEGIN { printf "%.2f s", n * 1000000 / r }')" ;;
+		groups | async | held | depth | depth10m | wake | pending) "${work}_verdict" ;;
 	esac
 done
