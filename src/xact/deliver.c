@@ -120,12 +120,15 @@ comes_as_entry(const Collect *c, StreamId id)
 {
 	const OwnRecord *own = overlay_record(c->gp, id);
 
-	if (c->gp != NULL && ((own != NULL && own->given) || sid_cmp(id, c->gp->skipped) <= 0))
+	if (own != NULL && own->given)
 		return false;
 	if (c->gp != NULL && c->gp->cursor_set)
 		return sid_cmp(id, c->gp->set_to) > 0;
-	return c->base != NULL &&
-		(sid_cmp(id, c->base->cursor) > 0 || idset_has(&StrmArena, &c->base->gaps, id));
+	if (c->base == NULL)
+		return false;
+	if (sid_cmp(id, c->base->cursor) > 0)
+		return c->gp == NULL || sid_cmp(id, c->gp->skipped) > 0;
+	return idset_has(&StrmArena, &c->base->gaps, id);
 }
 
 static bool

@@ -231,6 +231,8 @@ lay_over(GroupPend *gp, const Gop *op)
 			raise_cursor(gp, op->pos);
 			if (sid_cmp(op->pos, gp->skipped) > 0)
 				gp->skipped = op->pos;
+			if (gp->cursor_set && sid_cmp(op->pos, gp->set_to) > 0)
+				gp->set_to = op->pos;
 			if ((op->flags & GOP_ACTIVE) != 0)
 				gp->redelivered += op->nrecords;
 			break;
@@ -303,9 +305,12 @@ references(const GroupPend *gp, const StreamGroup *base, StreamId id)
 	if (own == NULL && base != NULL && pending_get(&StrmArena, &base->pending, id, &r))
 		return true;
 	if (gp != NULL && gp->cursor_set)
-		return sid_cmp(id, gp->set_to) > 0 && sid_cmp(id, gp->skipped) > 0;
-	return base != NULL && sid_cmp(id, gp != NULL ? gp->skipped : STREAMID_MIN) > 0 &&
-		(sid_cmp(id, base->cursor) > 0 || idset_has(&StrmArena, &base->gaps, id));
+		return sid_cmp(id, gp->set_to) > 0;
+	if (base == NULL)
+		return false;
+	if (sid_cmp(id, base->cursor) > 0)
+		return gp == NULL || sid_cmp(id, gp->skipped) > 0;
+	return idset_has(&StrmArena, &base->gaps, id);
 }
 
 bool

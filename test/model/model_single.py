@@ -487,14 +487,13 @@ class Runner:
         body = []
         failed = False
         for o in ops:
-            sql = self.block(o) if o[0] == "block" else None
-            if sql is None:
-                if failed:
-                    continue
+            if failed:
+                break
+            if o[0] == "block":
+                sql = self.block(o)
+            else:
                 sql = "PERFORM " + self.change_sql(o) + ";"
                 failed = isinstance(self.change_model(o), Error)
-            elif failed:
-                continue
             body.append(sql)
         if fail and not failed:
             failed = True
