@@ -34,7 +34,7 @@ WHERE set_config('search_path', 'public, pg_catalog', true) IS NOT NULL ORDER BY
 SET search_path = public, stream, pg_catalog;
 
 -- Writes, and reads that may wait, forbid a parallel plan, other reads stay in its leader; nothing is stable or immutable that looks at a stream.
-SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xrename|xsetid|xcfgset|xwait|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten|xgroup_\w+|xreadgroup|xreadgroup_many|xack|xackdel|xnack|xdelex|xclaim|xautoclaim|xreclaim|xreclaim_all)$' THEN 'uv' ELSE 'rv' END,
+SELECT is(p.proparallel::text || p.provolatile::text, CASE WHEN p.proname ~ '^(xadd|xadd_many|xdel|xtrim|xcreate|xdrop|xrename|xsetid|xcfgset|xwait|xwaitgroup|xread|xread_many|xgrant|xrevoke|xowner|xgrant_default|xrevoke_default|xlisten|xunlisten|xgroup_\w+|xreadgroup|xreadgroup_many|xack|xackdel|xnack|xdelex|xclaim|xautoclaim|xreclaim|xreclaim_all)$' THEN 'uv' ELSE 'rv' END,
 	format('%s is marked right', p.proname))
 FROM pg_proc p WHERE p.pronamespace = 'stream'::regnamespace AND p.proname ~ '^x' AND p.proname !~ '_support$' ORDER BY p.oid;
 

@@ -277,7 +277,7 @@ is(sqlstate($node, q{BEGIN; CALL xwaitgroup('s1', 'g')}), '25001', 'xwaitgroup i
 	is(join(' ', sort(map { $_->('peek') =~ s/\n/ /gr } grep { $_->() } $first, $second)), '1|0 2|0  3|0 ', 'the rest is for the next');
 }
 
-# How often a process has gone to sleep.
+# How often a process has given up the processor.
 sub switches
 {
 	my ($pid) = @_;
