@@ -75,8 +75,10 @@ typedef struct Collect
 	uint32		nclaims;
 	Chosen	   *fresh;			/* entries that have no record: gaps, then new */
 	uint32		nfresh;
-	GopRun	   *runs;			/* of each, all or none of the entries were ours */
+	GopRun	   *runs;			/* of each, all or none of the entries were ours; room for
+								 * twice as many as are wanted */
 	uint32		nruns;
+	uint32		nempty;			/* of them without entries, at most as many as are wanted */
 } Collect;
 
 static uint32
@@ -227,6 +229,29 @@ reserved_between(Collect *c, StreamId lo, StreamId hi)
 }
 
 /*
+ * No entry lies in (after, hi], the end of a gap.  If none can come there any
+ * more, it is no gap: it goes with the run before, or by itself.  (Where
+ * entries are delivered in order the engine sees to that.)
+ */
+static void
+take_rest(Collect *c, StreamId after, StreamId hi, bool in_run)
+{
+	StreamId	end = hi;
+
+	if (c->in_order || !c->hints || c->base == NULL || c->gp->cursor_set || sid_cmp(after, hi) >= 0 ||
+		sid_cmp(hi, c->base->cursor) > 0 || !sid_next(&end) || reserved_between(c, after, end) ||
+		breaks_run(c, after, end))
+		return;
+	if (in_run)
+		c->runs[c->nruns - 1].last = hi;
+	else if (c->nempty < c->want)
+	{
+		c->nempty++;
+		c->runs[c->nruns++] = (GopRun) {.after = after, .last = hi};
+	}
+}
+
+/*
  * Walk over the live entries in (after, hi] and choose those that are free.
  * *taken_to: up to here nothing is free any more.  True: and nothing is in all
  * of it.
@@ -255,7 +280,10 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 		if (chosen(c) >= c->want)
 			return false;
 		if (!live_next(&w, &id) || sid_cmp(id, hi) > 0)
+		{
+			take_rest(c, prev, hi, in_run);
 			return whole;
+		}
 		if (c->g != NULL)
 			(void) strm_flight_get(c->g, id, &f);
 		own = f.part != 0 && f.part == c->part ? overlay_record(c->gp, id) : NULL;
@@ -420,7 +448,7 @@ collect_init(Collect *c, GroupTarget *gt, GroupPend *gp, const ReadSpec *spec, C
 	c->now = call->now;
 	c->claims = palloc(want * sizeof(Chosen));
 	c->fresh = palloc(want * sizeof(Chosen));
-	c->runs = palloc(want * sizeof(GopRun));
+	c->runs = palloc(2 * want * sizeof(GopRun));
 	/* own records are of use only where we have released some, or are asked
 	 * for idle ones that are no older; the group's policy is not meant for them */
 	seen_walk_prepare(&c->idle_walk, gt, gp, &none,
@@ -617,7 +645,7 @@ note_fresh(Collect *c, const Gop *like, GopRun *runs, GopRecord *records, bool o
 		const Chosen *ch = &c->fresh[at];
 
 		at += c->runs[i].n;
-		if (ch->was_ours != ours)
+		if ((c->runs[i].n > 0 && ch->was_ours) != ours)
 			continue;
 		runs[op.nruns++] = c->runs[i];
 		for (uint32 k = 0; k < c->runs[i].n; k++)
@@ -627,7 +655,7 @@ note_fresh(Collect *c, const Gop *like, GopRun *runs, GopRecord *records, bool o
 				op.count = 0;
 		}
 	}
-	if (op.nruns == 0)
+	if (op.nrecords == 0)
 		return;
 	if (op.count == 1)
 		op.flags |= GOP_ONE_COUNT;
@@ -657,9 +685,9 @@ note(Collect *c, GopRun *runs, GopRecord *records, GivenList *out)
 static uint32
 take(GroupTarget *gt, const ReadSpec *spec, Call *call, uint32 want, GivenList *out)
 {
-	GroupPend  *gp = gpend_prepare(gt->t.pend, gt->name, gt->len, spec->consumer_len, want, want);
+	GroupPend  *gp = gpend_prepare(gt->t.pend, gt->name, gt->len, spec->consumer_len, want, 2 * want);
 	GopRecord  *records = palloc(want * sizeof(GopRecord));
-	GopRun	   *runs = palloc(want * sizeof(GopRun));
+	GopRun	   *runs = palloc(2 * want * sizeof(GopRun));
 	Unseen		u = {0};
 	Collect		c;
 	bool		exists;

@@ -496,9 +496,11 @@ strm_consumers_view(GroupTarget *gt, ConsumerView **views)
 			}
 	} while (got == CONSUMERS_AT_ONCE);
 	pfree(copy);
-	if (changed)
-		for (int i = 0; i < n; i++)
-			(*views)[i].pending = count_of_consumer(gt, gp, &(*views)[i]);
+	for (int i = 0; changed && i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(*views)[i].pending = count_of_consumer(gt, gp, &(*views)[i]);
+	}
 	return n;
 }
 
