@@ -399,6 +399,9 @@ choose_new(Collect *c)
 	if (c->gp != NULL && sid_cmp(c->gp->skipped, after) > 0)
 		after = c->gp->skipped;
 	(void) choose_entries(c, after, c->limit, &taken_to);
+	/* ids above may be given out again if those who have them roll back */
+	if (sid_cmp(taken_to, c->ss->stream.last_id) > 0)
+		taken_to = c->ss->stream.last_id;
 	if (c->hints && !ours && sid_is_zero(c->gp->skipped) && sid_cmp(taken_to, c->g->new_from) > 0)
 		c->g->new_from = taken_to;
 }

@@ -569,7 +569,11 @@ strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenL
 	bool		known;
 
 	if (!sid_next(&after))
+	{
+		/* nothing is after it, but the consumer asked */
+		(void) strm_consumer_create(gt, spec->consumer, spec->consumer_len);
 		return;
+	}
 	if (!history_any(gt, spec, after, &known))
 	{
 		if (!known)
