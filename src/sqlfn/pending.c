@@ -108,6 +108,8 @@ stream_xpending(PG_FUNCTION_ARGS)
 	if (count > 0)
 		n = strm_pending_view(&gt, from, to, count, consumer.name, consumer.len, of_consumer, min_idle, &views);
 	else if (!strm_group_view(&gt, &v))
+		n = -1;
+	if (n < 0)
 		strm_raise_no_group(&gt);
 	for (int i = 0; i < n; i++)
 	{
@@ -176,6 +178,8 @@ stream_xinfo_consumers(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	open_group(db, key, grp, PRIV_SELECT, false, &gt);
 	n = strm_consumers_view(&gt, &views);
+	if (n < 0)
+		strm_raise_no_group(&gt);
 	for (int i = 0; i < n; i++)
 	{
 		Datum		values[CONSUMER_COLUMNS];

@@ -39,7 +39,8 @@ typedef struct Chosen
 typedef struct Call
 {
 	uint64		now;
-	StreamId	idle_from;		/* where to go on among idle records */
+	StreamId	idle_from;		/* where to go on among idle records, */
+	StreamId	released_from;	/* and among released ones */
 	bool		idle_done;
 } Call;
 
@@ -275,6 +276,7 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 	{
 		Flight		f = {0};
 		OwnRecord  *own;
+		bool		ours;
 		Chosen	   *ch = &c->fresh[c->nfresh];
 
 		if (chosen(c) >= c->want)
@@ -286,8 +288,10 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 		}
 		if (c->g != NULL)
 			(void) strm_flight_get(c->g, id, &f);
-		own = f.part != 0 && f.part == c->part ? overlay_record(c->gp, id) : NULL;
-		if (f.part != 0 && (f.part != c->part || own == NULL || own->given))
+		ours = f.part != 0 && f.part == c->part;
+		own = ours ? overlay_record(c->gp, id) : NULL;
+		/* (of a group that we have made anew we know what it has given) */
+		if (f.part != 0 && (!ours || (own != NULL ? own->given : !c->gp->hides)))
 		{
 			in_run = false;
 			prev = id;
@@ -307,9 +311,9 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 			prev = id;
 			(void) sid_prev(&prev);
 		}
-		else if (in_run && (run_ours != (own != NULL) || breaks_run(c, prev, id)))
+		else if (in_run && (run_ours != ours || breaks_run(c, prev, id)))
 			in_run = false;
-		run_ours = own != NULL;
+		run_ours = ours;
 		if (!run_ours && !put_in_flight(c, id, c->base != NULL && !w.gave_own))
 			return false;
 		/* if that is rolled back to a savepoint, it remains in flight, to be
@@ -347,7 +351,7 @@ choose_given_back(Collect *c)
 	if (walk)
 	{
 		c->free_walk.filter.base = (PendingFilter) {.released = true, .released_upto = c->now};
-		seen_walk_begin(&c->free_walk, STREAMID_MIN);
+		seen_walk_begin(&c->free_walk, c->call->released_from);
 		has = seen_walk_next(&c->free_walk, &r);
 		c->stale = c->stale || !has;
 	}
@@ -363,6 +367,7 @@ choose_given_back(Collect *c)
 		{
 			if (!choose_record(c, &r))
 				return;
+			c->call->released_from = r.id;
 			has = seen_walk_next(&c->free_walk, &r);
 			continue;
 		}

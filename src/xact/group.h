@@ -410,10 +410,11 @@ typedef struct ConsumerView
 	uint64		active;			/* ms; 0: never */
 } ConsumerView;
 
-/* The group's consumers, in order of name. */
+/* The group's consumers, in order of name; -1: there is no such group. */
 extern int	strm_consumers_view(GroupTarget *gt, ConsumerView **views);
 
-/* Pending records from `from` on, up to n; with owners' names. */
+/* Pending records from `from` on, up to count, with owners' names; -1: there is
+ * no such group (any more). */
 typedef struct PendingView
 {
 	StreamId	id;

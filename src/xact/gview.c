@@ -484,7 +484,7 @@ strm_consumers_view(GroupTarget *gt, ConsumerView **views)
 		}
 		first = false;
 		if (!exists)
-			strm_raise_no_group(gt);
+			return -1;
 		if (n + got > cap)
 			*views = repalloc_huge(*views, (Size) (cap *= 2) * sizeof(ConsumerView));
 		for (int i = 0; i < got; i++)
@@ -555,7 +555,7 @@ strm_pending_view(GroupTarget *gt, StreamId from, StreamId to, int64 count,
 			strm_unlock(gt->t.ss);
 		}
 		if (!exists)
-			strm_raise_no_group(gt);
+			return -1;
 		done = got < want;
 		if (got == 0)
 			break;

@@ -405,16 +405,20 @@ tour(GroupTarget *gt, Size names, Tour *t)
 {
 	int64		left = t->count < 0 ? PG_INT64_MAX : t->count;
 	bool		done = false;
+	bool		first = true;
+	SeenWalk	w;
 
 	while (!done && left > 0)
 	{
 		uint32		want = (uint32) Min(left, BATCH);
 		Batch		b;
-		SeenWalk	w;
 
 		t->room(want, t->arg);
 		batch_begin(&b, gt, names, want);
-		seen_walk_prepare(&w, gt, b.gp, &t->filter, true);
+		/* once: what is changed on the way lies behind t->from */
+		if (first)
+			seen_walk_prepare(&w, gt, b.gp, &t->filter, true);
+		first = false;
 		if (!batch_lock(&b))
 			strm_raise_no_group(gt);
 		done = meet_batch(&b, &w, t->from, want, t->meet, t->arg, &t->from);
@@ -424,10 +428,10 @@ tour(GroupTarget *gt, Size names, Tour *t)
 		if (b.full)
 			strm_raise_full();
 		batch_free(&b);
-		if (w.own != NULL)
-			pfree(w.own);
 		CHECK_FOR_INTERRUPTS();
 	}
+	if (!first && w.own != NULL)
+		pfree(w.own);
 }
 
 /* xautoclaim */
@@ -565,8 +569,14 @@ void
 strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenList *out)
 {
 	History		h = {spec, out, 0};
+	SeenFilter	filter = {
+		.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
+		.of_consumer = true, .consumer = spec->consumer, .consumer_len = spec->consumer_len
+	};
 	int64		left = spec->count;
 	bool		known;
+	bool		first = true;
+	SeenWalk	w;
 
 	if (!sid_next(&after))
 	{
@@ -586,17 +596,14 @@ strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenL
 	{
 		uint32		want = (uint32) Min(left, BATCH);
 		int			before = out->n;
-		SeenFilter	filter = {
-			.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
-			.of_consumer = true, .consumer = spec->consumer, .consumer_len = spec->consumer_len
-		};
 		Batch		b;
-		SeenWalk	w;
 
 		given_room(out, want);
 		out->cap = out->n + want;	/* gone ones count, too */
 		batch_begin(&b, gt, spec->consumer_len, want);
-		seen_walk_prepare(&w, gt, b.gp, &filter, true);
+		if (first)
+			seen_walk_prepare(&w, gt, b.gp, &filter, true);
+		first = false;
 		if (!batch_lock(&b))
 			strm_raise_no_group(gt);
 		done = meet_batch(&b, &w, after, want, meet_history, &h, &after) && out->n < out->cap;
@@ -605,8 +612,6 @@ strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenL
 		if (b.full)
 			strm_raise_full();
 		batch_free(&b);
-		if (w.own != NULL)
-			pfree(w.own);
 		if (!done)
 		{
 			after = out->item[out->n - 1].id;
