@@ -279,7 +279,7 @@ is(sqlstate($node, q{BEGIN; CALL xwaitgroup('s1', 'g')}), '25001', 'xwaitgroup i
 	is(join(' ', sort map { @$_ } @out), '1|0 2|0 3|0', 'each of them once');
 }
 
-# How often a process has gone to sleep; more than ever once it is gone.
+# How often a process has given up the processor; more than ever once it is gone.
 sub switches
 {
 	my ($pid) = @_;
