@@ -82,18 +82,15 @@ class Model(single.Model):
             if counts:
                 self.attempts[key] = self.attempts.get(key, 0) + 1
         del self.flights[n:]
-        self.forget()
 
     def done(self):
         """The transaction has committed."""
         for key, _ in self.flights:
             self.attempts.pop(key, None)
         self.flights = []
-        self.forget()
 
     def forget(self):
-        if self.flights:
-            return
+        """Attempts go with their entries and groups; between steps."""
         there = {}              # what is committed, and what this transaction has
         for s in [*self.streams.values(), *self.committed.values()]:
             for n in s.groups:
@@ -440,6 +437,7 @@ class Runner(single.Runner):
             m.attempts = {}
         if not m.stack:
             m.done()
+        m.forget()
         self.compare()
 
     def rows(self, op):

@@ -1,4 +1,4 @@
-# Random use: one session against a model kept in Python, many sessions under
+# Random use: one session against a model kept in Python, another with consumer groups, many sessions under
 # assertions on the result, and calls of every function with whatever values.
 # Each prints its seed; test/model/*.py --seed repeats a run, --seconds sets how
 # long (MODEL_SECONDS here).
@@ -14,7 +14,7 @@ my $node = stream_node('main', conf => "client_min_messages = error\n");
 my $seconds = $ENV{MODEL_SECONDS} || 15;
 my $seed = random_seed();
 
-for my $script (qw(model_single model_concurrent fuzz_calls))
+for my $script (qw(model_single model_groups model_concurrent fuzz_calls))
 {
 	my ($out, $err) = run_command([ '/usr/bin/python3', "$ENV{STREAM_TREE}/test/model/$script.py",
 			'--seed', $seed % 1_000_000, '--seconds', $seconds, '--dsn', $node->connstr('postgres') ]);
