@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "sqlfn/groupfn.h"
 
 /* entries_read: NULL and -1 mean that it is not known. */
@@ -64,6 +66,7 @@ stream_xgroup_create(PG_FUNCTION_ARGS)
 					 errmsg("stream \"%.*s\" does not exist", (int) key.len, key.name),
 					 errhint("Add mkstream => true to make it.")));
 		(void) strm_make(db, key.name, key.len);
+		CHECK_FOR_INTERRUPTS();
 	}
 	PG_RETURN_BOOL(strm_group_create(&gt, pos, entries_read, arg_bool(fcinfo, 5, true),
 									 arg_bool(fcinfo, 6, false)));

@@ -215,7 +215,8 @@ stream_xreclaim_all(PG_FUNCTION_ARGS)
 		GroupView  *views;
 		int			n;
 
-		if (!strm_open_group(db, keys[i].name, keys[i].len, "", 0, PRIV_UPDATE, true, &gt))
+		CHECK_FOR_INTERRUPTS();
+		if (!strm_open_group(db, keys[i].name, keys[i].len, "", 0, PRIV_UPDATE, false, &gt))
 			continue;
 		n = strm_groups_view(&gt.t, &views);
 		for (int k = 0; k < n; k++)
@@ -225,10 +226,9 @@ stream_xreclaim_all(PG_FUNCTION_ARGS)
 			Datum		values[4];
 			bool		nulls[4] = {false};
 
-			if (views[k].retry == 0)
+			if (views[k].retry == 0 ||
+				!strm_open_group(db, keys[i].name, keys[i].len, views[k].name, views[k].len, PRIV_UPDATE, true, &gt))
 				continue;
-			gt.name = views[k].name;
-			gt.len = views[k].len;
 			r = reclaim(db, &gt, by_policy);
 			values[0] = name_datum(keys[i].name, keys[i].len);
 			values[1] = name_datum(gt.name, gt.len);
@@ -236,6 +236,7 @@ stream_xreclaim_all(PG_FUNCTION_ARGS)
 			values[3] = Int64GetDatum(r.dead);
 			put_row(fcinfo, values, nulls);
 		}
+		pfree(views);
 	}
 	return (Datum) 0;
 }
