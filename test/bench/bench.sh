@@ -5,7 +5,7 @@
 #	test/bench/bench.sh				all works
 #	test/bench/bench.sh add million range
 #	test/bench/bench.sh start
-#	test/bench/bench.sh groups async held depth wake pending		of consumer groups: groups.sh
+#	test/bench/bench.sh groups async loop held depth wake pending		of consumer groups: groups.sh
 #	test/bench/bench.sh depth10m							the same with ten million
 #
 # Peers: a plain heap table without index; a table queue as people build it for
@@ -24,7 +24,7 @@ START=${START:-5}				# millions of entries that are there at a start
 PAYLOAD=$(printf 'x%.0s' {1..200})
 RESULTS=$BUILD/bench-results
 
-WORKS=${*:-add million range size start groups async held depth wake pending}
+WORKS=${*:-add million range size start groups async loop held depth wake pending}
 
 MEMORY=1500MB
 [[ " $WORKS " != *" depth10m "* ]] || MEMORY=5000MB
@@ -216,7 +216,7 @@ for work in $WORKS; do
 			[[ " $WORKS " == *" million "* ]] || die "$work looks at what million has written"
 			;;
 		start) start_fill ;;
-		groups | async | held | depth | depth10m | wake | pending) "${work}_fill" ;;
+		groups | async | loop | held | depth | depth10m | wake | pending) "${work}_fill" ;;
 		*) die "no such work: $work" ;;
 	esac
 	run_work "$work"
@@ -238,6 +238,6 @@ for work in $WORKS; do
 		million) echo "  stream: $(verdict million redis 1.0), $(verdict million queue 4.0)" ;;
 		range) echo "  stream: $(verdict range redis 3.0), $(verdict range heap 1.0)" ;;
 		start) echo "  stream: $(awk -v r="$(of start stream)" -v n="$START" 'BEGIN { printf "%.2f s", n * 1000000 / r }')" ;;
-		groups | async | held | depth | depth10m | wake | pending) "${work}_verdict" ;;
+		groups | async | loop | held | depth | depth10m | wake | pending) "${work}_verdict" ;;
 	esac
 done

@@ -10,7 +10,7 @@ PEERS=$BUILD/bench-peers
 group_tables()
 {
 	rounds+=([held]=1 [depth]=15 [depth10m]=15 [wake]=1 [pending]=1)
-	peers+=([groups]="queue pgq stream redis redis1s" [async]="queue stream" [held]="stream held queue queueheld" [depth]="10k 1m" [depth10m]="10k 1m 10m"
+	peers+=([groups]="queue pgq stream redis redis1s" [async]="queue stream" [loop]="queue stream" [held]="stream held queue queueheld" [depth]="10k 1m" [depth10m]="10k 1m 10m"
 		[wake]="notify select stream redis" [pending]="stream redis")
 	unit+=([wake]="us" [pending]="bytes/entry")
 	declare -gA extra_peers=([groups]="pgq redis1s" [held]="held queueheld" [depth]="10k 1m" [depth10m]="10k 1m 10m" [wake]="notify select")
@@ -22,7 +22,9 @@ group_titles()
 {
 	title+=([groups]="10 entries read and acknowledged, $CLIENTS consumers, $MILLION waiting; queue: SKIP LOCKED, deleted; pgq: one
 consumer, batches of 500; redis: appendfsync always, redis1s: everysec"
-		[async]="the same with synchronous_commit = off: what a processor does"
+		[async]="the same with synchronous_commit = off"
+		[loop]="the same by workers in the server (PL/pgSQL, a commit for each ten), synchronous_commit = off: what is left without
+round trips and disk"
 		[held]="the same (median of 5) while a snapshot is held, after $HELD_SECONDS s of adding, reading and acknowledging under it"
 		[depth]="the same with ten thousand and with $MILLION waiting, in turns"
 		[depth10m]="the same with ten million"
@@ -37,11 +39,12 @@ take="DELETE FROM queue WHERE id = ANY(ARRAY(SELECT id FROM queue ORDER BY id LI
 # ten N: ten times a rate of transactions
 ten() { awk '{ print $1 * 10 }'; }
 
-# fill_stream KEY N: until N wait in group g of the stream.
+# fill_stream KEY N: until N wait in group g of the stream; what is done goes.
 fill_stream()
 {
 	local lag todo n
 	sql -c "SELECT stream.xgroup_create('$1', 'g', mkstream => true, if_not_exists => true)" >/dev/null
+	sql -c "SELECT stream.xtrim('$1', minid => last_delivered_id) FROM stream.groups WHERE stream = '$1' AND grp = 'g'" >/dev/null
 	lag=$(sql -c "SELECT lag FROM stream.groups WHERE stream = '$1' AND grp = 'g'")
 	todo=$(($2 - lag))
 	while [ $todo -gt 0 ]; do
@@ -119,6 +122,33 @@ async_clean() { held_fill; }
 async_stream() { PGOPTIONS="-c synchronous_commit=off" groups_stream; }
 async_queue() { PGOPTIONS="-c synchronous_commit=off" groups_queue; }
 async_verdict() { echo "  stream: $(verdict async queue 5.0)"; }
+
+# in_server STATEMENT: consumers that are procedures; the statement tells how many it had.
+in_server()
+{
+	sql -c "CREATE TABLE IF NOT EXISTS taken(n bigint)" -c "TRUNCATE taken" -c "CREATE OR REPLACE PROCEDURE work(me text) LANGUAGE plpgsql AS \$\$
+		DECLARE
+			until timestamptz := clock_timestamp() + interval '$SECONDS_EACH s';
+			n bigint;
+			total bigint := 0;
+		BEGIN
+			WHILE clock_timestamp() < until LOOP
+				$1 INTO n;
+				COMMIT;
+				total := total + n;
+			END LOOP;
+			INSERT INTO taken VALUES (total);
+		END \$\$" 2>/dev/null
+	echo "CALL work('c' || :client_id);" >"$RESULTS.script"
+	PGOPTIONS="-c synchronous_commit=off" "$BINDIR/pgbench" -n -h "$RUN" -c "$CLIENTS" -j 2 -t 1 -f "$RESULTS.script" postgres >"$RESULTS.err" 2>&1 ||
+		{ cat "$RESULTS.err" >&2; die "pgbench failed"; }
+	sql -c "SELECT sum(n) / $SECONDS_EACH FROM taken" | cut -d. -f1
+}
+loop_fill() { held_fill; }
+loop_clean() { held_fill; }
+loop_stream() { in_server "SELECT stream.xack('queue', 'g', array_agg(id)) FROM stream.xreadgroup('queue', 'g', me, count => 10)"; }
+loop_queue() { in_server "WITH taken AS (${take%;}) SELECT count(*) FROM taken"; }
+loop_verdict() { echo "  stream: $(verdict loop queue 5.0)"; }
 
 # --- held -----------------------------------------------------------------
 
@@ -214,7 +244,7 @@ wake_verdict()
 
 # --- pending --------------------------------------------------------------
 
-pending_fill() { redis_start --appendonly no; fill_stream pending $MILLION; fill_redis $MILLION; }
+pending_fill() { redis_start --appendonly no; sql -c "SELECT stream.xdrop(stream) FROM stream.streams" >/dev/null; fill_stream pending $MILLION; fill_redis $MILLION; }
 pending_stream()
 {
 	local before
