@@ -224,6 +224,21 @@ strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool works, bool a
 	}
 }
 
+void
+strm_uses_unwant(SharedStream *ss, EngHandle part)
+{
+	EngHandle	next;
+
+	for (EngHandle h = STRM_PTR(Part, part)->uses; h != 0; h = next)
+	{
+		GroupUse   *use = STRM_PTR(GroupUse, h);
+
+		next = use->next;
+		if (use->wants)
+			strm_use_set(ss, part, STRM_PTR(GroupShare, use->share), use->works, use->admin);
+	}
+}
+
 /* --- flights --- */
 
 #define PART_BITS		40		/* of a handle, which ends in four zero bits */

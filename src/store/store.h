@@ -536,6 +536,9 @@ extern TransactionId strm_share_other(SharedStream *ss, const GroupShare *g, Eng
 extern bool strm_use_add(SharedStream *ss, EngHandle part, GroupShare *g, UseKind kind);
 extern void strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool works, bool admin);
 
+/* The part waits for no group any more. */
+extern void strm_uses_unwant(SharedStream *ss, EngHandle part);
+
 /* Entries were merged, the first of them with that id; the ids begin anew. */
 extern void strm_shares_added(SharedStream *ss, StreamId first);
 extern void strm_shares_reset(SharedStream *ss);

@@ -662,6 +662,7 @@ cut(Pend *p, SubTransactionId sub)
 		unregister_pairs(p, npairs);
 		gops_unregister(p, ngops);
 		gops_cut(p, ngops);
+		strm_uses_unwant(p->ss, p->part);
 		forget_attempts(p, p->nchunks, nchunks);
 		part_recompute(p);
 		strm_part_settle(p->ss);
