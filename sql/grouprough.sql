@@ -74,4 +74,15 @@ SELECT xadd('many', '{"n":0}') IS NOT NULL AS added;
 SELECT lag FROM xinfo_groups('many') WHERE name = 'lag';
 COMMIT;
 SELECT lag FROM xinfo_groups('many') WHERE name = 'lag';
+
+-- What an open transaction has in flight.
+BEGIN;
+SELECT count(*) FROM xreadgroup('many', 'lag', 'c', count => 10);
+SAVEPOINT a;
+SELECT xack('many', 'lag', array_agg(id)) FROM xpending('many', 'lag', count => 20);
+SELECT in_flight FROM stream.activity WHERE stream = 'many';
+ROLLBACK TO a;
+SELECT in_flight FROM stream.activity WHERE stream = 'many';
+COMMIT;
+SELECT count(*) FROM stream.activity WHERE stream = 'many';
 SELECT xdrop('r'), xdrop('many');

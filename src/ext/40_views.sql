@@ -24,14 +24,14 @@ COMMENT ON VIEW stream.grants IS 'who has been granted what on streams the curre
 CREATE FUNCTION stream.activity_rows(
     OUT stream stream.stream, OUT state text, OUT pid integer, OUT xid xid,
     OUT reserved bigint, OUT min_id stream.streamid, OUT deleting bigint,
-    OUT trim_to stream.streamid, OUT grp text)
+    OUT trim_to stream.streamid, OUT grp text, OUT in_flight bigint)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'stream_activity_rows' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 CREATE VIEW stream.activity AS
     SELECT a.stream, a.state, a.pid, s.usename, s.application_name,
            pg_catalog.clock_timestamp() - s.xact_start AS xact_age,
-           a.xid, a.reserved, a.min_id, a.deleting, a.trim_to, a.grp
+           a.xid, a.reserved, a.min_id, a.deleting, a.trim_to, a.in_flight, a.grp
     FROM stream.activity_rows() a
     LEFT JOIN pg_catalog.pg_stat_activity s ON s.pid OPERATOR(pg_catalog.=) a.pid;
 COMMENT ON VIEW stream.activity IS 'transactions with open work in streams, and readers waiting for entries';

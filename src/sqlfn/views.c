@@ -219,6 +219,7 @@ typedef struct Actor
 	StreamId	min_id;
 	uint64		deleting;
 	StreamId	trim_to;
+	uint64		in_flight;
 	bool		dropping;
 	bool		renaming;
 	bool		exclusive;
@@ -262,6 +263,7 @@ activity_visit(SharedStream *ss, void *arg)
 		rows->actors[rows->n++] = (Actor) {
 			.pid = p->pid, .group = -1, .xid = p->xid, .committing = p->numbered, .reserved = p->reserved,
 			.min_id = p->min_id, .deleting = p->ndeleting, .trim_to = p->trim_to,
+			.in_flight = p->nflight,
 			.dropping = p->dropping, .renaming = p->renaming, .exclusive = p->exclusive
 		};
 	}
@@ -303,12 +305,13 @@ activity_emit(void *arg)
 			Int64GetDatum((int64) a->deleting),
 			PointerGetDatum(&a->trim_to),
 			a->group < 0 ? (Datum) 0 :
-			text_datum(rows->groups + a->group * GROUP_NAME_MAX, rows->group_lens[a->group])
+			text_datum(rows->groups + a->group * GROUP_NAME_MAX, rows->group_lens[a->group]),
+			Int64GetDatum((int64) a->in_flight)
 		};
 		bool		nulls[lengthof(values)] = {false};
 
 		nulls[8] = a->group < 0;
-		nulls[3] = nulls[4] = nulls[6] = a->waits;
+		nulls[3] = nulls[4] = nulls[6] = nulls[9] = a->waits;
 		nulls[5] = a->reserved == 0;
 		nulls[7] = sid_is_zero(a->trim_to);
 		tuplestore_putvalues(rows->rsinfo->setResult, rows->rsinfo->setDesc, values, nulls);

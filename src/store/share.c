@@ -285,6 +285,8 @@ strm_flight_begin(GroupShare *g, StreamId id, EngHandle part, bool taken)
 	if (st != ENG_OK && st != ENG_EXISTS)
 		return false;
 	g->nflight += f.part == 0;
+	if (f.part != part)
+		STRM_PTR(Part, part)->nflight++;
 	g->ntaken += taken - f.taken;
 	return true;
 }
@@ -299,6 +301,7 @@ strm_flight_end(GroupShare *g, StreamId id, EngHandle part, FlightEnd how)
 		return;
 	sid_to_key(id, key);
 	g->nflight--;
+	STRM_PTR(Part, part)->nflight--;
 	g->ntaken -= f.taken;
 	if (how == FLIGHT_FAILED)
 		f.attempts++;

@@ -140,6 +140,7 @@ typedef struct Part
 	uint32		ndeleting;		/* its ids in SharedStream.deleting */
 	uint32		npairs;			/* its pairs in SharedStream.pairs */
 	uint64		reserved;		/* how many ids */
+	uint64		nflight;		/* ids it has in flight, in all groups */
 	StreamId	min_id;			/* reserved ids; min > max: none */
 	StreamId	max_id;
 	StreamId	trim_to;		/* trims all below; 0-0: does not */
