@@ -335,6 +335,7 @@ select * from xinfo_groups('s');
 select * from xinfo_consumers('s', 'g');
 select xgroup_destroy('s', 'h');
 call xwait('s','$','50ms');
+call xwaitgroup('s','g','50ms');
 \o
 \set VERBOSITY default
 SELECT xdrop(k) FROM unnest(array['s','dev:1']) k;

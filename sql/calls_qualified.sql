@@ -323,6 +323,7 @@ select * from stream.xinfo_groups('s');
 select * from stream.xinfo_consumers('s', 'g');
 select stream.xgroup_destroy('s', 'h');
 call stream.xwait('s','$','50ms');
+call stream.xwaitgroup('s','g','50ms');
 \o
 \set VERBOSITY default
 SELECT stream.xdrop(k) FROM unnest(array['s','dev:1']) k;

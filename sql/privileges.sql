@@ -122,6 +122,9 @@ SET ROLE p_insert;
 CALL xwait('s', '0', '1 ms');
 SET ROLE p_select;
 CALL xwait('s', '0', '1 ms');
+CALL xwaitgroup('s', 'g', '1 ms');
+SET ROLE p_update;
+CALL xwaitgroup('s', 'g', '1 ms');
 RESET ROLE;
 \set VERBOSITY default
 SELECT * FROM stream.grants;

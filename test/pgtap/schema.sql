@@ -10,7 +10,7 @@ SELECT has_type('stream', t, format('type %s', t)) FROM unnest(array['streamid',
 SELECT has_function('stream', f::name, format('function %s', f))
 FROM unnest(array['xadd', 'xadd_many', 'xlen', 'xexists', 'xtail', 'xcount', 'xrange', 'xrevrange', 'xread', 'xread_many',
 	'xdel', 'xtrim', 'xcreate', 'xdrop', 'xrename', 'xsetid', 'xcfgset', 'xinfo_stream', 'xinfo_stream_full', 'xwait', 'xgrant', 'xrevoke', 'xowner', 'xgrant_default', 'xrevoke_default',
-	'xgroup_create', 'xgroup_set', 'xgroup_setid', 'xgroup_destroy', 'xgroup_createconsumer', 'xgroup_delconsumer', 'xreadgroup', 'xreadgroup_many', 'xack',
+	'xgroup_create', 'xgroup_set', 'xgroup_setid', 'xgroup_destroy', 'xgroup_createconsumer', 'xgroup_delconsumer', 'xreadgroup', 'xreadgroup_many', 'xwaitgroup', 'xack',
 	'xackdel', 'xnack', 'xdelex', 'xclaim', 'xautoclaim', 'xreclaim', 'xreclaim_all', 'xpending', 'xpending_summary', 'xinfo_groups', 'xinfo_consumers',
 	'xlisten', 'xunlisten', 'channel', 'fields', 'fields_from', 'field_bytes']) f;
 SELECT is(pg_get_function_result(p.oid), r.result, format('%s returns %s', r.name, r.result))
