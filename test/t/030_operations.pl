@@ -32,7 +32,9 @@ my $open = $node->background_psql('postgres', extra_params => [ '-U', 'app' ]);
 $open->query_safe(q{SET application_name = 'shop'; BEGIN; SELECT xadd('orders', '{"number":"open"}')});
 query(q{SELECT xadd('orders', '{"number":13}'), xadd('orders', '{"number":14}')});
 my $reader = background($node, q{SET application_name = 'follower'; SELECT count(*) FROM xread('orders', '$', block => '10 minutes')});
-wait_for { query(q{SELECT count(*) FROM stream.activity WHERE state = 'waiting'}) eq '1' } 'the reader';
+query(q{SELECT xgroup_create('orders-dead', 'repair', '$')});
+my $worker = background($node, q{SET application_name = 'repair'; SELECT fields->>'number' FROM xreadgroup('orders-dead', 'repair', 'carla', block => '10 minutes')});
+wait_for { query(q{SELECT count(*) FROM stream.activity WHERE state = 'waiting'}) eq '2' } 'the readers';
 
 sub common
 {
@@ -65,5 +67,8 @@ cmp_ok($n, '>=', 11, 'the page has queries');
 $open->query_safe('ROLLBACK');
 $open->quit;
 is(($reader->())[0], '2', 'the reader gets what was behind');
+
+query(q{SELECT xadd('orders-dead', '{"number":"another"}')});
+is(($worker->())[0], 'another', 'the worker its dead letter');
 
 done_testing();
