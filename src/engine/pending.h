@@ -50,9 +50,10 @@ extern bool pending_any(const Arena *a, const Pending *p, StreamId lo, StreamId 
  * at the records of those that have changed since.  Lock exclusive. */
 extern void pending_tighten(const Arena *a, Pending *p);
 
-/* The oldest time of an owned (a released) record that is later than `after`,
- * or an earlier one, but still later; UINT64_MAX: there is none.  Looks at every
- * block, and at the records of those that hold older ones. */
+/* The oldest of the times of owned (released) records that are later than
+ * `after`; it may be given too low, but later than that; UINT64_MAX: there is
+ * none.  Looks at every block if any is not later, and at the records of those
+ * in which that is so. */
 extern uint64_t pending_next_time(const Arena *a, const Pending *p, bool released, uint64_t after);
 
 /* Which records to walk over. */

@@ -617,6 +617,7 @@ typedef struct WaitLink
 	bool		always;			/* to be woken by every change */
 	bool		lapsed;			/* is in no line any more */
 	uint64		claim;			/* ms after which it claims; UINT64_MAX: the group's retry */
+	uint64		looked;			/* ms: its last look, or a moment before */
 	uint64		alarm;			/* ms: looks then by itself; UINT64_MAX: does not */
 	uint64		promised;		/* ms: until then it is expected to come back; 0: it is waiting */
 } WaitLink;

@@ -140,25 +140,21 @@ available(SharedStream *ss, const GroupShare *g, StreamGroup *group)
 
 /* --- time --- */
 
-/* When a record comes due that is not yet, for one who claims like that. */
+/* When a record comes due, or came since he looked. */
 static uint64
-next_due(const StreamGroup *group, uint64 claim)
+next_due(const StreamGroup *group, const WaitLink *w)
 {
 	const Pending *p = &group->pending;
-	uint64		now;
-	uint64		idle = claim_after(group, claim);
+	uint64		idle = claim_after(group, w->claim);
 	uint64		due = UINT64_MAX;
-	uint64		after;
+	uint64		time;
 
-	if (p->n == 0)
-		return due;
-	now = now_ms();
 	if (p->released > 0)
-		due = pending_next_time(&StrmArena, p, true, now);
+		due = pending_next_time(&StrmArena, p, true, w->looked);
 	if (idle == UINT64_MAX || p->n == p->released)
 		return due;
-	after = pending_next_time(&StrmArena, p, false, now - Min(idle, now));
-	return after < UINT64_MAX - idle ? Min(due, after + idle) : due;
+	time = pending_next_time(&StrmArena, p, false, w->looked - Min(idle, w->looked));
+	return time < UINT64_MAX - idle ? Min(due, time + idle) : due;
 }
 
 static WaitLink *
@@ -267,6 +263,7 @@ strm_share_join(SharedStream *ss, const char *name, uint32 len, EngHandle h)
 		g->claim = Min(g->claim, w->claim);
 	}
 	w->share = g->self;
+	w->looked = now_ms();
 	w->prev = g->waiters_last;
 	if (g->waiters_last != 0)
 		STRM_PTR(WaitLink, g->waiters_last)->next = h;
@@ -353,7 +350,10 @@ strm_wait_again(int n, SharedStream *ss, int64 id, const char *name, uint32 len)
 	/* who stands in line keeps the place from being used for another stream */
 	there = ss->state != SS_DROPPED && (name == NULL || strm_bears_name(ss, name, len));
 	if (there)
+	{
 		STRM_PTR(WaitLink, h)->woken = false;
+		STRM_PTR(WaitLink, h)->looked = now_ms();
+	}
 	strm_unlock(ss);
 	return there;
 }
@@ -383,7 +383,7 @@ strm_wait_alarm(void)
 				w->alarm = expire(ss, g);
 			group = group_of(ss, g);
 			if (group != NULL)
-				w->alarm = Min(w->alarm, next_due(group, w->claim));
+				w->alarm = Min(w->alarm, next_due(group, w));
 		}
 		if (w->woken)
 			w->alarm = 0;

@@ -506,9 +506,9 @@ own_due(const Collect *c)
 	hash_seq_init(&seq, c->gp->records);
 	while ((r = hash_seq_search(&seq)) != NULL)
 	{
-		uint64		idle = r->consumer < 0 ? 0 : c->idle;
+		uint64		idle = r->consumer < 0 ? 0 : (uint64) c->spec->claim;
 
-		if (r->there && idle != PG_UINT64_MAX && r->time + idle > c->now)
+		if (r->there && (r->consumer < 0 || c->spec->claim >= 0) && r->time + idle > c->now)
 			due = Min(due, r->time + idle);
 	}
 	return due;

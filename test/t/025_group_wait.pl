@@ -86,6 +86,9 @@ my %wakes = (
 	'xgroup_delconsumer' => [
 		q{SELECT xadd('KEY', fields('n', 1)); SELECT * FROM xreadgroup('KEY', 'g', 'x')},
 		q{SELECT xgroup_delconsumer('KEY', 'g', 'x')}, '1|1' ],
+	'an xclaim that makes it old' => [
+		q{SELECT xgroup_set('KEY', 'g', '1 h', 0, NULL, true); SELECT xadd('KEY', fields('n', 1)); SELECT * FROM xreadgroup('KEY', 'g', 'x')},
+		q{SELECT * FROM xclaim('KEY', 'g', 'y', '0', (SELECT array_agg(id) FROM xpending('KEY', 'g')), idle => '2 h')}, '1|2' ],
 	'xreclaim' => [
 		q{SELECT xadd('KEY', fields('n', 1)); SELECT * FROM xreadgroup('KEY', 'g', 'x')},
 		q{SELECT * FROM xreclaim('KEY', 'g', '0')}, '1|1' ],
@@ -171,6 +174,20 @@ for my $case ([ 'retry', 'before' ], [ 'retry', 'during' ], [ 'claim', 'before' 
 	$_->() for @others;
 }
 
+# Delays so short that they are over before anybody can set his clock.
+{
+	my $key = stream_with_group();
+	add($key, 1);
+	sql("SELECT id FROM xreadgroup('$key', 'g', 'x')");
+	for my $ms (1, 1, 1, 2, 2, 3, 4, 5)
+	{
+		my $reader = reader($key);
+		waiting($key, 1);
+		sql("SELECT xnack('$key', 'g', 'SILENT', (SELECT array_agg(id) FROM xpending('$key', 'g')), delay => '$ms ms')");
+		like(($reader->())[0], qr/^1\|/, "a delay of $ms ms");
+	}
+}
+
 # A record in flight that was due long ago does not hide one that comes due, and
 # is waited for without looking again and again.
 {
@@ -196,14 +213,14 @@ for my $case ([ 'retry', 'before' ], [ 'retry', 'during' ], [ 'claim', 'before' 
 	$holder->quit;
 }
 
-# The group, the stream, the extension goes.  A consumer that is new keeps
-# nobody from that: it is made only at the end.
-for my $gone ("SELECT xgroup_destroy('KEY', 'g')", "SELECT xdrop('KEY')")
+# The group, the stream, its name goes.  A consumer that is new keeps nobody
+# from that: it is made only at the end.
+for my $gone ("SELECT xgroup_destroy('KEY', 'g')", "SELECT xdrop('KEY')", "SELECT xrename('KEY', 'KEY renamed')")
 {
 	my $key = stream_with_group();
 	my @readers = (reader($key), reader($key), background($node, "CALL xwaitgroup('$key', 'g')"));
 	waiting($key, 3);
-	sql("SET statement_timeout = '30 s'; " . $gone =~ s/KEY/$key/r);
+	sql("SET statement_timeout = '30 s'; " . $gone =~ s/KEY/$key/gr);
 	like(($_->())[1], qr/42704/, "$gone: 42704") for @readers;
 }
 is(sqlstate($node, q{SELECT * FROM xreadgroup('s1', 'none', 'c', block => '1 h')}), '42704', 'no such group');

@@ -221,6 +221,16 @@ check_tighten(Model *m)
 	pending_tighten(A(m), &m->p);
 	CHECK_EQ(m->p.oldest_owned, oldest[0]);
 	CHECK_EQ(m->p.oldest_released, oldest[1]);
+	for (int released = 0; m->n > 0 && released < 2; released++)
+	{
+		uint64_t	after = m->r[unit_below(m->n)].time;
+		uint64_t	next = UINT64_MAX;
+
+		for (size_t i = 0; i < m->n; i++)
+			if ((m->r[i].consumer == 0) == released && m->r[i].time > after && m->r[i].time < next)
+				next = m->r[i].time;
+		CHECK_EQ(pending_next_time(A(m), &m->p, released, after), next);
+	}
 	CHECK_SOUND(pending_check(A(m), &m->p));
 }
 
