@@ -46,4 +46,17 @@ SELECT count(xadd('small', fields('v', repeat('y', 100)))) FROM generate_series(
 SELECT sum(xdel('small', id)) FROM xrange('small');
 SELECT xlen('small'), xdrop('small');
 
+-- A full engine is worked off by consumers: at once, or read first and acknowledged later.
+SELECT xgroup_create('work', 'g', mkstream => true), xgroup_create('work', 'h');
+\set VERBOSITY sqlstate
+CALL fill_slowly('work', 30000, 0);
+\set VERBOSITY default
+SELECT xackdel('work', 'g', id, 'KEEPREF') IS NOT NULL AS done FROM xreadgroup('work', 'g', 'c', count => 1);
+SELECT count(*) FROM xreadgroup('work', 'g', 'c', count => 20);
+SELECT xack('work', 'g', array_agg(id)) FROM xpending('work', 'g');
+SELECT count(*) FROM xreadgroup('work', 'h', 'c', noack => true, count => 30);
+SELECT id IS NOT NULL AS read FROM xreadgroup('work', 'g', 'd', count => 3);
+SELECT xtrim('work', 10) > 100 AS trimmed, xlen('work');
+SELECT xadd('work', '{"n":1}') IS NOT NULL AS room, xdrop('work');
+
 DROP PROCEDURE fill_slowly;

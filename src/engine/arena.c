@@ -49,6 +49,7 @@
 #define OBJ_NONE		UINT16_MAX
 #define NBIN			124
 #define RESERVE_MIN		4
+#define RESERVE_SMALL	64
 #define PAGES_MIN		(2 * RESERVE_MIN)
 #define PAGES_MAX		(UINT32_MAX - 1)
 
@@ -614,6 +615,18 @@ arena_size_min(void)
 	return (map + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE + PAGES_MIN * ARENA_PAGE;
 }
 
+/* 1/64 of a large region; in a small one more, up to a megabyte, since what it
+ * is for takes the same pages everywhere. */
+static uint32_t
+reserve_for(uint32_t npages)
+{
+	uint32_t	n = npages / 16 < RESERVE_SMALL ? npages / 16 : RESERVE_SMALL;
+
+	if (n < npages / 64)
+		n = npages / 64;
+	return n > RESERVE_MIN ? n : RESERVE_MIN;
+}
+
 EngStatus
 arena_format(void *base, size_t size)
 {
@@ -629,7 +642,7 @@ arena_format(void *base, size_t size)
 	head->npages = npages;
 	head->size = size;
 	head->pages_off = off;
-	head->reserve = npages / 64 > RESERVE_MIN ? npages / 64 : RESERVE_MIN;
+	head->reserve = reserve_for(npages);
 	for (int i = 0; i < NBIN; i++)
 		head->bin[i] = PAGE_NONE;
 	for (int i = 0; i < ARENA_NCLASS; i++)

@@ -74,7 +74,7 @@ typedef struct ArenaStats
 extern size_t arena_size_min(void);
 
 /* Make an empty arena of `size` bytes at `base` (8-byte aligned).  The
- * reserve is 1/64 of the pages, at least 4.  ENG_TOOBIG: size too small. */
+ * reserve is 1/64 of the pages, at least 4, at least 64 if that is no more than 1/16.  ENG_TOOBIG: size too small. */
 extern EngStatus arena_format(void *base, size_t size);
 
 /* Attach to a formatted arena.  ENG_CORRUPT: no arena of this layout. */

@@ -136,6 +136,20 @@ is_large(const Pend *p, const Chunk *c)
 	return c->bytes + sizeof(StreamNode) > p->ss->stream.node_max_bytes / 2;
 }
 
+/*
+ * Where producers have filled the memory, consumers must be able to work off
+ * what there is.  Their pending records may take half of the reserve; the rest
+ * is for those who acknowledge, delete and trim.
+ */
+static bool
+may_deliver_from_reserve(void)
+{
+	ArenaStats	st;
+
+	arena_stats(&StrmArena, &st);
+	return st.pages_free > st.pages_charged + st.pages_reserve / 2;
+}
+
 static bool
 is_removal_only(const Pend *p)
 {
@@ -143,7 +157,8 @@ is_removal_only(const Pend *p)
 		if (p->grants[i].kind == GRANT_GIVE)
 			return false;
 	for (int i = 0; i < p->ngops; i++)
-		if (gop_takes_memory(&p->gops[i]))
+		if (gop_takes_memory(&p->gops[i]) ||
+			(gop_makes_records(&p->gops[i]) && !may_deliver_from_reserve()))
 			return false;
 	return p->nchunks == 0 && !p->create && p->new_name == NULL;
 }

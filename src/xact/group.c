@@ -123,8 +123,14 @@ gpend_add(Pend *p, GroupPend *gp, Gop *op, const GopRun *runs, const GopRecord *
 bool
 gop_takes_memory(const GroupOp *op)
 {
-	return op->kind != GOP_ACK && op->kind != GOP_DESTROY && op->kind != GOP_DELCONSUMER &&
-		!(op->kind == GOP_SET && !op->has_consumer && (op->flags & GOP_FORCE) == 0);
+	return op->kind == GOP_CREATE || op->kind == GOP_POLICY || op->kind == GOP_CONSUMER ||
+		(op->flags & GOP_FORCE) != 0;
+}
+
+bool
+gop_makes_records(const GroupOp *op)
+{
+	return op->kind == GOP_DELIVER && (op->flags & GOP_NOACK) == 0;
 }
 
 static size_t

@@ -120,7 +120,8 @@ extern GroupPend *gpend_prepare(Pend *p, const char *name, uint32 len, Size name
 extern void gpend_add(Pend *p, GroupPend *gp, Gop *op, const GopRun *runs,
 					  const GopRecord *records, bool registered);
 
-extern bool gop_takes_memory(const GroupOp *op);
+extern bool gop_takes_memory(const GroupOp *op);	/* for other things than working off entries */
+extern bool gop_makes_records(const GroupOp *op);
 extern void gops_charge(ArenaCharge *c, const Pend *p);
 extern void gops_unregister(Pend *p, int from); /* lock held */
 extern void gops_cut(Pend *p, int ngops);	/* the same if there is a part */
