@@ -37,6 +37,7 @@ class Group:
         self.in_order = in_order
         self.records = {}       # id: (consumer or None, deliveries, due)
         self.consumers = set()
+        self.dangling = frozenset()     # records whose entries are gone (KEEPREF)
         self.delivered = self.redelivered = self.acked = 0
 
     def copy(self):
@@ -123,13 +124,48 @@ class Model(single.Model):
         return min(n, COUNT_MAX)
 
     def clean(self):
-        """Records go with their entries."""
+        """Records go with their entries, but for those that were kept."""
         for key, s in list(self.streams.items()):
             live = {e[0] for e in s.entries}
-            if any(i not in live for g in s.groups.values() for i in g.records):
+            if any(i not in live and i not in g.dangling for g in s.groups.values() for i in g.records):
                 s = self.change(key)
                 for g in s.groups.values():
-                    g.records = {i: r for i, r in g.records.items() if i in live}
+                    g.records = {i: r for i, r in g.records.items() if i in live or i in g.dangling}
+
+    def drop_dangling(self, key, gone):
+        """The records of what is not there go, too, where that is said."""
+        if key in self.streams:
+            s = self.change(key)
+            for g in s.groups.values():
+                its = frozenset(i for i in g.dangling if gone(i))
+                g.records = {i: r for i, r in g.records.items() if i not in its}
+                g.dangling -= its
+
+    def xdel(self, key, ids):
+        n = super().xdel(key, ids)
+        self.drop_dangling(key, lambda i: i in ids)
+        return n
+
+    def xdelex(self, key, ids, refs):
+        if key not in self.streams:
+            return [(i, -1) for i in ids]
+        live = {e[0] for e in self.streams[key].entries}
+        rows = []
+        for i in ids:
+            s = self.streams[key]
+            if i not in live:
+                rows.append((i, -1))
+                if refs == "DELREF":
+                    self.drop_dangling(key, lambda k: k == i)
+            elif refs == "ACKED" and any(i in g.records or g.to_deliver(i) for g in s.groups.values()):
+                rows.append((i, 2))
+            else:
+                rows.append((i, 1))
+                if refs == "KEEPREF":
+                    for g in self.change(key).groups.values():
+                        g.dangling |= {i} & set(g.records)
+                super().xdel(key, [i])
+        return rows
 
     # --- operations; rows are lists of tuples ---
 
@@ -175,6 +211,7 @@ class Model(single.Model):
                 g.records[i] = (None, g.records[i][1], True)
             else:
                 del g.records[i]
+                g.dangling -= {i}
         g.consumers.discard(consumer)
         return len(its)
 
@@ -213,6 +250,8 @@ class Model(single.Model):
         for i in sorted(g.records):
             if i > after and g.records[i][0] == consumer and len(rows) < count:
                 rows.append((i, self.count(s, grp, i)))
+                if i in g.dangling:
+                    continue
                 self.claim_one(s, grp, g, i, consumer, min(rows[-1][1] + 1, COUNT_MAX))
         return rows
 
@@ -222,10 +261,14 @@ class Model(single.Model):
         s, g = self.group(key, grp)
         its = set(ids) & set(g.records)
         for i in sorted(its):
-            self.fly((s.uid, grp, i), False)
-            del g.records[i]
-        g.acked += len(its)
+            self.drop(s, grp, g, i)
         return len(its)
+
+    def drop(self, s, grp, g, i, counts=True):
+        self.fly((s.uid, grp, i), False)
+        del g.records[i]
+        g.dangling -= {i}
+        g.acked += counts
 
     def xnack(self, key, grp, mode, ids, retrycount, force, delay):
         if not ids and key in self.streams:
@@ -256,6 +299,8 @@ class Model(single.Model):
         live = {e[0] for e in s.entries}
         rows = []
         for i in sorted(set(ids)):
+            if i in g.dangling:
+                self.drop(s, grp, g, i)
             if i not in live or (i not in g.records and not force):
                 continue
             count = self.count(s, grp, i) if i in g.records else 1
@@ -270,7 +315,11 @@ class Model(single.Model):
         g.consumers.add(consumer)
         rows = []
         for i in sorted(g.records):
-            if i >= tuple(start) and (g.records[i][0] is not None or g.records[i][2]) and len(rows) < count:
+            if i >= tuple(start) and (g.records[i][0] is not None or g.records[i][2]) and count > 0:
+                count -= 1
+                if i in g.dangling:
+                    self.drop(s, grp, g, i)
+                    continue
                 n = self.count(s, grp, i)
                 rows.append((i, n))
                 self.claim_one(s, grp, g, i, consumer, n if justid else min(n + 1, COUNT_MAX))
@@ -281,9 +330,12 @@ class Model(single.Model):
         s, g = self.group(key, grp)
         its = [i for i in sorted(g.records) if g.records[i][0] is not None][:count]
         for i in its:
-            g.records[i] = (None, self.count(s, grp, i), True)
-            self.fly((s.uid, grp, i), False)
-        return len(its)
+            if i in g.dangling:
+                self.drop(s, grp, g, i, False)
+            else:
+                g.records[i] = (None, self.count(s, grp, i), True)
+                self.fly((s.uid, grp, i), False)
+        return sum(i in g.records for i in its)
 
     def all_groups(self, names, streams, committed):
         return {(k, n): {
@@ -348,6 +400,8 @@ class Runner(single.Runner):
 
     def resolved(self, op):
         """The operation with ids in the place of numbers."""
+        if op[0] == "xdelex":
+            return op[:2] + (sorted(set(self.ids(op[1], "g", op[2]))),) + op[3:]
         if op[0] in ("xack", "xnack", "xclaim"):
             k = {"xack": 3, "xnack": 4, "xclaim": 4}[op[0]]
             return op[:k] + (self.ids(op[1], op[2], op[k]),) + op[k + 1:]
@@ -356,6 +410,8 @@ class Runner(single.Runner):
     @staticmethod
     def group_sql(op):
         kind, key, grp = op[:3]
+        if kind == "xdelex":
+            return "stream.xdelex(%s, %s, %s)" % (q(key), ids_sql(op[2]), q(op[3]))
         args = {
             "xgroup_create": lambda pos, mk, in_order, ine: "%s, mkstream => %s, in_order => %s, if_not_exists => %s"
                 % (q(pos), q(mk), q(in_order), q(ine)),
@@ -391,7 +447,12 @@ class Runner(single.Runner):
             if isinstance(got, Error):
                 m.back_to(n)
         else:
+            before = m.get(op[1])
             got = super().change_model(op)
+            if op[0] in ("xadd", "xadd_many", "xtrim") and before is not None and m.get(op[1]) is not None:
+                gone = {e[0] for e in before.entries} - {e[0] for e in m.get(op[1]).entries}
+                if gone:
+                    m.drop_dangling(op[1], lambda i: i < max(gone))
         m.clean()
         return got
 
@@ -421,7 +482,7 @@ class Runner(single.Runner):
             flights = m.stack[k][2] if k is not None else None
         if kind == "commit" and m.aborted:
             flights = 0
-        if kind in ("read", "history", "xclaim", "xautoclaim") and not m.aborted:
+        if kind in ("read", "history", "xclaim", "xautoclaim", "xdelex") and not m.aborted:
             self.rows(op)
         elif kind == "xreclaim" and not m.aborted:
             self.call("SELECT released FROM " + self.change_sql(op), self.change_model(op))
@@ -442,7 +503,7 @@ class Runner(single.Runner):
 
     def rows(self, op):
         columns = {"read": "id::text, deliveries", "history": "id::text, deliveries", "xclaim": "id::text",
-                   "xautoclaim": "id::text, deliveries"}[op[0]]
+                   "xautoclaim": "id::text, deliveries", "xdelex": "id::text, result"}[op[0]]
         sql = "SELECT %s FROM %s" % (columns, self.change_sql(op))
         expected = self.change_model(op)
         got, message = self.execute(sql)
@@ -481,7 +542,7 @@ class Runner(single.Runner):
 
 
 OPERATIONS = ["xgroup_create", "xgroup_destroy", "xgroup_setid", "xgroup_set", "xgroup_createconsumer",
-              "xgroup_delconsumer", "read", "history", "xack", "xnack", "xclaim", "xautoclaim", "xreclaim"]
+              "xgroup_delconsumer", "read", "history", "xack", "xnack", "xclaim", "xautoclaim", "xreclaim", "xdelex"]
 
 
 class Chooser(single.Chooser):
@@ -512,8 +573,10 @@ class Chooser(single.Chooser):
                     None if in_block or self.model.stack or r.random() < 0.9 else self.id_near(key))
         if k < 0.85:
             return ("xautoclaim", key, grp, c, r.choice([(0, 0), self.id_near(key)]), count, r.random() < 0.3)
-        if k < 0.89:
+        if k < 0.88:
             return ("xreclaim", key, grp, count)
+        if k < 0.90:
+            return ("xdelex", key, ids, r.choice(["KEEPREF", "KEEPREF", "DELREF", "ACKED"]))
         if k < 0.91:
             return ("xgroup_setid", key, grp, r.choice(["0-0", "$", id_text(self.id_near(key))]))
         if k < 0.93:
