@@ -30,6 +30,7 @@ next_uid = iter(range(1, 10**9))
 
 class Group:
     def __init__(self, pos, in_order):
+        self.uid = next(next_uid)
         self.setpos = pos       # entries above it are to be delivered
         self.skip = (0, 0)      # LASTID: but none up to here
         self.given = frozenset()
@@ -70,6 +71,7 @@ class Model(single.Model):
     def __init__(self):
         super().__init__()
         self.attempts = {}      # (uid, group, id): deliveries that were rolled back
+        self.known = {}         # (uid, group): which one it was at the last commit
         self.flights = []       # ((uid, group, id), does giving up count), in order
 
     # --- transactions ---
@@ -89,6 +91,9 @@ class Model(single.Model):
         for key, _ in self.flights:
             self.attempts.pop(key, None)
         self.flights = []
+        before, self.known = self.known, {(s.uid, n): g.uid for s in self.streams.values() for n, g in s.groups.items()}
+        self.attempts = {key: n for key, n in self.attempts.items()
+                         if before.get(key[:2]) in (None, self.known.get(key[:2]))}
 
     def forget(self):
         """Attempts go with their entries and groups; between steps."""
