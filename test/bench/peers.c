@@ -241,9 +241,9 @@ pg_run(PGconn *conn, const char *sql)
 	PQclear(res);
 }
 
-/* Until the answer to what was sent is there. */
+/* Until the answer to what was sent is there: one row, its first column to id. */
 static void
-pg_finish(PGconn *conn)
+pg_finish(PGconn *conn, char *id)
 {
 	PGresult   *res;
 
@@ -256,14 +256,15 @@ pg_finish(PGconn *conn)
 	{
 		if (PQresultStatus(res) != PGRES_COMMAND_OK && PQntuples(res) != 1)
 			die("wake", PQresultStatus(res) == PGRES_TUPLES_OK ? "not one entry" : PQerrorMessage(conn));
+		snprintf(id, ID_SIZE, "%s", PQgetvalue(res, 0, 0));
 		PQclear(res);
 	}
 }
 
 static void
-pg_send(PGconn *conn, const char *name)
+pg_send(PGconn *conn, const char *name, const char *parameter)
 {
-	if (!PQsendQueryPrepared(conn, name, 0, NULL, NULL, NULL, 0))
+	if (!PQsendQueryPrepared(conn, name, parameter != NULL, &parameter, NULL, NULL, 0))
 		die(name, PQerrorMessage(conn));
 }
 
@@ -277,7 +278,10 @@ pg_prepare(PGconn *conn, const char *name, const char *sql)
 	PQclear(res);
 }
 
-/* Let the reader fall asleep, and not in step with anything. */
+/*
+ * Let the reader fall asleep, and not in step with anything.  Should it still be
+ * awake it finds the entry nevertheless: it reads after an id.
+ */
 static void
 pause_a_little(void)
 {
@@ -285,18 +289,18 @@ pause_a_little(void)
 }
 
 static double
-wake_stream(PGconn *reader, PGconn *writer)
+wake_stream(PGconn *reader, PGconn *writer, char *last)
 {
 	double		begin;
 	double		end;
 
-	pg_send(reader, "read");
+	pg_send(reader, "read", last);
 	pause_a_little();
 	begin = now_us();
-	pg_send(writer, "add");
-	pg_finish(reader);
+	pg_send(writer, "add", NULL);
+	pg_finish(reader, last);
 	end = now_us();
-	pg_finish(writer);
+	pg_finish(writer, last);
 	return end - begin;
 }
 
@@ -306,10 +310,11 @@ wake_notify(PGconn *reader, PGconn *writer, bool and_select)
 	PGnotify   *note;
 	double		begin;
 	double		end;
+	char		id[ID_SIZE];
 
 	pause_a_little();
 	begin = now_us();
-	pg_send(writer, "add");
+	pg_send(writer, "add", NULL);
 	while ((note = PQnotifies(reader)) == NULL)
 	{
 		wait_readable(PQsocket(reader));
@@ -318,22 +323,23 @@ wake_notify(PGconn *reader, PGconn *writer, bool and_select)
 	PQfreemem(note);
 	if (and_select)
 	{
-		pg_send(reader, "read");
-		pg_finish(reader);
+		pg_send(reader, "read", NULL);
+		pg_finish(reader, id);
 	}
 	end = now_us();
-	pg_finish(writer);
+	pg_finish(writer, id);
 	return end - begin;
 }
 
 static double
 wake_redis(Redis *reader, Redis *writer)
 {
-	static const char read[] = "XREAD BLOCK 0 STREAMS wake $\r\n";
 	static const char add[] = "XADD wake * data x\r\n";
+	char		read[100];
 	double		begin;
 	double		end;
 
+	snprintf(read, sizeof(read), "XREAD BLOCK 0 STREAMS wake %s\r\n", reader->nids > 0 ? reader->ids[0] : "0");
 	redis_send(reader, read, strlen(read));
 	pause_a_little();
 	begin = now_us();
@@ -365,6 +371,7 @@ wake(char **arg)
 	Redis	   *rw = NULL;
 	PGconn	   *reader = NULL;
 	PGconn	   *writer = NULL;
+	char		last[ID_SIZE] = "0-0";
 
 	if (with_redis)
 	{
@@ -377,8 +384,8 @@ wake(char **arg)
 		writer = pg_connect(arg[1]);
 		if (with_stream)
 		{
-			pg_run(writer, "SELECT stream.xcreate('wake', if_not_exists => true)");
-			pg_prepare(reader, "read", "SELECT id, fields FROM stream.xread('wake', '$', block => '10 s')");
+			pg_run(writer, "SELECT stream.xdrop('wake'), stream.xcreate('wake')");
+			pg_prepare(reader, "read", "SELECT id, fields FROM stream.xread('wake', $1, block => '10 s')");
 			pg_prepare(writer, "add", "SELECT stream.xadd('wake', '*', 'data', 'x')");
 		}
 		else
@@ -392,7 +399,7 @@ wake(char **arg)
 	}
 	for (int i = -10; i < times; i++)
 	{
-		double		t = with_redis ? wake_redis(rr, rw) : with_stream ? wake_stream(reader, writer) :
+		double		t = with_redis ? wake_redis(rr, rw) : with_stream ? wake_stream(reader, writer, last) :
 			wake_notify(reader, writer, strcmp(kind, "select") == 0);
 
 		if (i >= 0)
