@@ -65,7 +65,7 @@ strm_unlock(SharedStream *ss)
 }
 
 /* The transaction at the head of the queue if the queue holds something that
- * snap sees; InvalidTransactionId if not.  Lock held exclusive, after a merge. */
+ * snap sees; InvalidTransactionId if not.  Lock held. */
 static TransactionId
 must_wait_for(SharedStream *ss, Snapshot snap)
 {
@@ -99,6 +99,16 @@ strm_look(SharedStream *ss, int64 id, LWLockMode mode, Snapshot snap)
 	{
 		TransactionId xid;
 
+		/* where the queue holds nothing that snap sees, those who look need
+		 * not keep each other out */
+		if (mode == LW_SHARED && snap != NULL)
+		{
+			if (!strm_lock(ss, id, LW_SHARED))
+				return false;
+			if (must_wait_for(ss, snap) == InvalidTransactionId)
+				return true;
+			strm_unlock(ss);
+		}
 		if (!strm_lock(ss, id, LW_EXCLUSIVE))
 			return false;
 		strm_merge(ss);
