@@ -228,10 +228,12 @@ echo "commit $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null || echo unknown
 for work in $WORKS; do
 	echo
 	echo "${title[$work]}"
+	base=stream
+	[ -f "$RESULTS.$work.stream" ] || base=${peers[$work]%% *}
 	for peer in stream heap queue redis ${extra_peers[$work]:-}; do
 		[ -f "$RESULTS.$work.$peer" ] || continue
 		printf '  %-8s %9d %-11s %6.2f\n' $peer "$(of "$work" $peer)" "${unit[$work]:-entries/s}" \
-			"$(awk -v a="$(of "$work" stream)" -v b="$(of "$work" $peer)" 'BEGIN { print a / b }')"
+			"$(awk -v a="$(of "$work" "$base")" -v b="$(of "$work" $peer)" 'BEGIN { print a / b }')"
 	done
 	case $work in
 		add) echo "  stream: $(verdict add heap 1.0), $(verdict add redis 3.0)" ;;
