@@ -14,9 +14,10 @@
  *	   so where it cannot be said how many there are, more is said.
  *	2. What becomes free just because time passes - a nack's delay, the retry of
  *	   the group - is the first one's to watch: he sleeps no longer than until
- *	   then (`alarm`).  Where readers differ in what they claim each watches
- *	   for himself.  Whoever becomes the first, and whoever should wake earlier
- *	   than he knew, has his latch set without being told to look.
+ *	   then (`alarm`), and not at all if it came due since he looked.  Where
+ *	   readers differ in what they claim each watches for himself.  Whoever
+ *	   becomes the first, and whoever should wake earlier than he knew, has his
+ *	   latch set without being told to look.
  *	3. A reader that only asked whether there is something (xwaitgroup) leaves
  *	   with nothing taken.  His link stays in line and counts as told, so that
  *	   the same entry is not announced to the next, until he comes back for it,
