@@ -438,7 +438,7 @@ for my $then ('reads', 'ends', 'idles')
 		add($key, 1);
 		wait_for { sql("SELECT state = 'idle' FROM pg_stat_activity WHERE pid = $pid") eq 't' } 'the first one told';
 		my $states = sql("SELECT string_agg(state, ' ') FROM activity WHERE stream = '$key'");
-		if (Time::HiRes::time() - $started > 0.8)
+		if (Time::HiRes::time() - $started > 0.6)
 		{
 			# too slow to tell: the second is nearly over
 			note('again');
