@@ -23,10 +23,11 @@ typedef enum Verdict
 {
 	PASS_OVER,
 	TAKE,						/* for the operation */
-	PURGE						/* the entry is no more: the record goes */
+	PURGE,						/* the entry is no more: the record goes */
+	BURY						/* it is a dead letter: the record goes */
 } Verdict;
 
-/* Records of a batch: taken or purged; put in flight now, or ours before. */
+/* Records of a batch: taken, purged or buried; put in flight now, or ours before. */
 typedef struct Batch
 {
 	GroupTarget *gt;
@@ -39,8 +40,8 @@ typedef struct Batch
 	bool		exists;
 	bool		full;
 	TransactionId wait;
-	GopRecord  *record[2][2];	/* [purged][ours] */
-	uint32		n[2][2];
+	GopRecord  *record[3][2];	/* [verdict - TAKE][ours] */
+	uint32		n[3][2];
 } Batch;
 
 static void
@@ -51,7 +52,7 @@ batch_begin(Batch *b, GroupTarget *gt, Size names, uint32 n)
 	b->p = gt->t.pend;
 	b->gp = gpend_prepare(b->p, gt->name, gt->len, names, n, n);
 	b->now = strm_now_ms();
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 6; i++)
 		b->record[i / 2][i % 2] = palloc(Max(1, n) * sizeof(GopRecord));
 }
 
@@ -72,7 +73,7 @@ batch_lock(Batch *b)
 static uint32
 batch_size(const Batch *b)
 {
-	return b->n[0][0] + b->n[0][1] + b->n[1][0] + b->n[1][1];
+	return b->n[0][0] + b->n[0][1] + b->n[1][0] + b->n[1][1] + b->n[2][0] + b->n[2][1];
 }
 
 static void
@@ -87,7 +88,7 @@ batch_unlock(Batch *b)
 static void
 batch_free(Batch *b)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 6; i++)
 		pfree(b->record[i / 2][i % 2]);
 	if (b->u.range != NULL)
 		pfree(b->u.range);
@@ -96,31 +97,32 @@ batch_free(Batch *b)
 /* Put a record in the batch and in flight; counted: in the group's
  * `undelivered`.  False: no memory. */
 static bool
-batch_put(Batch *b, StreamId id, uint64 count, bool purge, bool ours, bool counted)
+batch_put(Batch *b, StreamId id, uint64 count, Verdict v, bool ours, bool counted)
 {
 	if (!ours && !strm_flight_begin(b->g, id, b->p->part, counted))
 	{
 		b->full = true;
 		return false;
 	}
-	b->record[purge][ours][b->n[purge][ours]++] = (GopRecord) {id, count};
+	b->record[v - TAKE][ours][b->n[v - TAKE][ours]++] = (GopRecord) {id, count};
 	return true;
 }
 
-/* The operations for what was taken and purged; `op` says what is done. */
+/* The operations for all of them; `op` says what is done with what was taken. */
 static void
-batch_note(Batch *b, const Gop *op, uint8 purge_flags)
+batch_note(Batch *b, const Gop *op)
 {
-	for (int i = 0; i < 4; i++)
-	{
-		bool		purge = i / 2;
-		bool		ours = i % 2;
-		Gop			o = purge ? (Gop) {.kind = GOP_ACK, .flags = purge_flags} : *op;
+	const Gop	ops[] = {*op, {.kind = GOP_ACK}, {.kind = GOP_ACK, .flags = GOP_DEAD}};
 
-		if (b->n[purge][ours] == 0)
+	for (int i = 0; i < 6; i++)
+	{
+		bool		ours = i % 2;
+		Gop			o = ops[i / 2];
+
+		if (b->n[i / 2][ours] == 0)
 			continue;
-		o.nrecords = b->n[purge][ours];
-		gpend_add(b->p, b->gp, &o, NULL, b->record[purge][ours], !ours);
+		o.nrecords = b->n[i / 2][ours];
+		gpend_add(b->p, b->gp, &o, NULL, b->record[i / 2][ours], !ours);
 	}
 }
 
@@ -163,7 +165,7 @@ named_batch(Batch *b, const StreamId *ids, int at, int end, const Named *named)
 		v = named->decide(b, ids[at], has ? &r : NULL, &count, named->arg);
 		if (v == PASS_OVER)
 			continue;
-		if (!batch_put(b, ids[at], count, v == PURGE, f.part != 0, false))
+		if (!batch_put(b, ids[at], count, v, f.part != 0, false))
 			break;
 		if (named->taken != NULL && v == TAKE)
 			named->taken[at] = true;
@@ -191,7 +193,7 @@ named_all(GroupTarget *gt, const StreamId *ids, int n, const Named *named)
 		}
 		at = named_batch(&b, ids, at, end, named);
 		batch_unlock(&b);
-		batch_note(&b, named->op, 0);
+		batch_note(&b, named->op);
 		taken += b.n[0][0] + b.n[0][1];
 		if (b.full)
 			strm_raise_full();
@@ -383,7 +385,7 @@ meet_batch(Batch *b, SeenWalk *w, StreamId from, int64 count, Meet meet, void *a
 		v = meet(b, &r, &n, arg);
 		if (v == PASS_OVER)
 			continue;
-		if (!batch_put(b, r.id, n, v == PURGE, r.flight != 0, false))
+		if (!batch_put(b, r.id, n, v, r.flight != 0, false))
 			return false;
 	}
 	return true;
@@ -454,7 +456,7 @@ note_autoclaim(Batch *b, void *arg)
 {
 	Gop			op = claim_op(((Claim *) arg)->spec, b->now);
 
-	batch_note(b, &op, 0);
+	batch_note(b, &op);
 }
 
 static void
@@ -522,7 +524,7 @@ note_history(Batch *b, void *arg)
 		.consumer_len = h->spec->consumer_len, .time = b->now
 	};
 
-	batch_note(b, &op, 0);
+	batch_note(b, &op);
 }
 
 /* Has the consumer any record after that id?  Marks it as seen; *known: it is there. */
@@ -662,15 +664,15 @@ meet_reclaim(Batch *b, const SeenRecord *r, uint64 *count, void *arg)
 	/* what we may not see we cannot move */
 	if (b->u.n > 0 && unseen_has(&b->u, r->id))
 		return PASS_OVER;
+	if (!live_has(b->p->ss, b->p, r->id))
+		return PURGE;
 	if (rc->max > 0 && r->count >= rc->max)
 	{
 		died(rc, r->id, r->count, r->number, r->own);
-		return PURGE;
+		return BURY;
 	}
 	if (!r->owned)
 		return PASS_OVER;
-	if (!live_has(b->p->ss, b->p, r->id))
-		return PURGE;
 	*count = r->count;
 	return TAKE;
 }
@@ -682,7 +684,7 @@ note_reclaim(Batch *b, void *arg)
 	Gop			op = {.kind = GOP_SET};
 
 	rc->released += b->n[0][0] + b->n[0][1];
-	batch_note(b, &op, GOP_DEAD);
+	batch_note(b, &op);
 }
 
 /* Up to where the group may deliver now.  Lock held. */
@@ -733,7 +735,7 @@ reclaim_failed(GroupTarget *gt, Reclaim *rc)
 			if (seen_record(gt, b.gp, b.base, b.g, id, &r) || !live_has(b.p->ss, b.p, id) ||
 				(b.u.n > 0 && unseen_has(&b.u, id)))
 				continue;
-			if (!batch_put(&b, id, 1, false, false, stream_exists(&StrmArena, &b.p->ss->stream, id)))
+			if (!batch_put(&b, id, 1, TAKE, false, stream_exists(&StrmArena, &b.p->ss->stream, id)))
 				break;
 			died(rc, id, attempts, 0, -1);
 			runs[n] = (GopRun) {.after = id, .last = id, .n = 1};
