@@ -42,6 +42,9 @@ typedef struct Call
 	StreamId	idle_from;		/* where to go on among idle records, */
 	StreamId	released_from;	/* and among released ones */
 	bool		idle_done;
+	bool		prepared;
+	SeenWalk	idle_walk;		/* own records as before the call: what it has done lies behind */
+	SeenWalk	free_walk;
 } Call;
 
 typedef struct Collect
@@ -66,9 +69,6 @@ typedef struct Collect
 								 * not see any more */
 	bool		full;			/* no memory to register more */
 	bool		stale;			/* walked over blocks for nothing: their bounds are too low */
-
-	SeenWalk	idle_walk;
-	SeenWalk	free_walk;
 
 	uint32		want;
 	Chosen	   *claims;			/* of records, the idle ones first */
@@ -176,14 +176,14 @@ choose_idle(Collect *c)
 	if (c->idle == PG_UINT64_MAX || c->now < c->idle || c->call->idle_done)
 		return;
 	upto = c->now - c->idle;
-	if (!any_record(c, &c->idle_walk, c->base ? c->base->pending.oldest_owned : 0, upto))
+	if (!any_record(c, &c->call->idle_walk, c->base ? c->base->pending.oldest_owned : 0, upto))
 		return;
-	c->idle_walk.filter.base = (PendingFilter) {.owned = true, .owned_upto = upto};
+	c->call->idle_walk.filter.base = (PendingFilter) {.owned = true, .owned_upto = upto};
 	/* what this call has claimed is idle no longer, though by the clock it may be */
-	seen_walk_begin(&c->idle_walk, c->call->idle_from);
+	seen_walk_begin(&c->call->idle_walk, c->call->idle_from);
 	while (chosen(c) < c->want)
 	{
-		if (!seen_walk_next(&c->idle_walk, &r))
+		if (!seen_walk_next(&c->call->idle_walk, &r))
 		{
 			c->call->idle_done = true;
 			break;
@@ -339,7 +339,7 @@ choose_entries(Collect *c, StreamId after, StreamId hi, StreamId *taken_to)
 static void
 choose_given_back(Collect *c)
 {
-	bool		walk = any_record(c, &c->free_walk, c->base ? c->base->pending.oldest_released : 0, c->now);
+	bool		walk = any_record(c, &c->call->free_walk, c->base ? c->base->pending.oldest_released : 0, c->now);
 	bool		gaps = c->base != NULL && (c->gp == NULL || !c->gp->cursor_set);
 	StreamId	from = c->g != NULL ? c->g->gap_from : STREAMID_MIN;
 	StreamId	lo;
@@ -350,9 +350,9 @@ choose_given_back(Collect *c)
 
 	if (walk)
 	{
-		c->free_walk.filter.base = (PendingFilter) {.released = true, .released_upto = c->now};
-		seen_walk_begin(&c->free_walk, c->call->released_from);
-		has = seen_walk_next(&c->free_walk, &r);
+		c->call->free_walk.filter.base = (PendingFilter) {.released = true, .released_upto = c->now};
+		seen_walk_begin(&c->call->free_walk, c->call->released_from);
+		has = seen_walk_next(&c->call->free_walk, &r);
 		c->stale = c->stale || !has;
 	}
 	while (!c->full && chosen(c) < c->want)
@@ -368,7 +368,7 @@ choose_given_back(Collect *c)
 			if (!choose_record(c, &r))
 				return;
 			c->call->released_from = r.id;
-			has = seen_walk_next(&c->free_walk, &r);
+			has = seen_walk_next(&c->call->free_walk, &r);
 			continue;
 		}
 		if (!gap)
@@ -457,12 +457,24 @@ collect_init(Collect *c, GroupTarget *gt, GroupPend *gp, const ReadSpec *spec, C
 	c->claims = palloc(want * sizeof(Chosen));
 	c->fresh = palloc(want * sizeof(Chosen));
 	c->runs = palloc(2 * want * sizeof(GopRun));
+	if (call->prepared)
+		return;
 	/* own records are of use only where we have released some, or are asked
 	 * for idle ones that are no older; the group's policy is not meant for them */
-	seen_walk_prepare(&c->idle_walk, gt, gp, &none,
+	seen_walk_prepare(&call->idle_walk, gt, gp, &none,
 					  gp != NULL && spec->claim >= 0 && gp->oldest <= c->now &&
 					  c->now - gp->oldest >= (uint64) spec->claim);
-	seen_walk_prepare(&c->free_walk, gt, gp, &none, gp != NULL && gp->released);
+	seen_walk_prepare(&call->free_walk, gt, gp, &none, gp != NULL && gp->released);
+	call->prepared = true;
+}
+
+static void
+call_free(Call *call)
+{
+	if (call->prepared && call->idle_walk.own != NULL)
+		pfree(call->idle_walk.own);
+	if (call->prepared && call->free_walk.own != NULL)
+		pfree(call->free_walk.own);
 }
 
 static void
@@ -471,10 +483,6 @@ collect_free(Collect *c)
 	pfree(c->claims);
 	pfree(c->fresh);
 	pfree(c->runs);
-	if (c->idle_walk.own != NULL)
-		pfree(c->idle_walk.own);
-	if (c->free_walk.own != NULL)
-		pfree(c->free_walk.own);
 	if (c->u->range != NULL)
 		pfree(c->u->range);
 }
@@ -561,6 +569,7 @@ look(GroupTarget *gt, const ReadSpec *spec, uint64 *due, bool *known)
 	own = spec->consumer != NULL ? overlay_consumer(gp, spec->consumer, spec->consumer_len, NULL) : NULL;
 	*known = own != NULL ? own->there : consumer != NULL;
 	collect_free(&c);
+	call_free(&call);
 	return found;
 }
 
@@ -754,6 +763,7 @@ strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}
+	call_free(&call);
 	/* who is given something is made by that */
 	if (!known && out->n == before && !spec->waits)
 		(void) strm_consumer_create(gt, spec->consumer, spec->consumer_len);
