@@ -406,7 +406,11 @@ class Runner(single.Runner):
     def resolved(self, op):
         """The operation with ids in the place of numbers."""
         if op[0] == "xdelex":
-            return op[:2] + (sorted(set(self.ids(op[1], "g", op[2]))),) + op[3:]
+            ids = sorted(set(self.ids(op[1], "g", op[2])))
+            if op[3] == "ACKED":    # of what is not there the answer depends on where it was deleted
+                live = {e[0] for e in self.model.get(op[1]).entries} if ids else ()
+                ids = [i for i in ids if i in live]
+            return op[:2] + (ids,) + op[3:]
         if op[0] in ("xack", "xnack", "xclaim"):
             k = {"xack": 3, "xnack": 4, "xclaim": 4}[op[0]]
             return op[:k] + (self.ids(op[1], op[2], op[k]),) + op[k + 1:]
