@@ -97,8 +97,8 @@ class Model(single.Model):
 
     def forget(self):
         """Attempts go with their entries and groups; between steps."""
-        there = {}              # what is committed, and what this transaction has
-        for s in [*self.streams.values(), *self.committed.values()]:
+        there = {}              # what is committed, and what this transaction has, or has again after a rollback
+        for s in [x for level in (self.streams, self.committed, *(saved for _, saved, _ in self.stack)) for x in level.values()]:
             for n in s.groups:
                 there.setdefault((s.uid, n), set()).update(e[0] for e in s.entries)
         self.attempts = {key: n for key, n in self.attempts.items() if key[2] in there.get(key[:2], ())}
