@@ -73,7 +73,7 @@ static const Shape shapes[] = {
 	.records = true, .counts = true},
 	[GOP_SET] = {.flags = GOP_FORCE | GOP_ACTIVE | GOP_ONE_COUNT, .may_consumer = true, .time = true,
 	.pos = true, .records = true, .counts = true},
-	[GOP_ACK] = {.flags = GOP_DEAD, .records = true}
+	[GOP_ACK] = {.flags = GOP_DEAD | GOP_NOACK, .records = true}
 };
 
 #define NKINDS		(sizeof(shapes) / sizeof(shapes[0]))

@@ -116,7 +116,7 @@ typedef enum GopKind
 	GOP_DELIVER,				/* group, consumer; time, runs, records; NOACK: no records are kept;
 								 * DEAD, with NOACK: as dead letters, to no consumer */
 	GOP_SET,					/* group, consumer or none; time, pos, records */
-	GOP_ACK						/* group; records: removed */
+	GOP_ACK						/* group; records: removed; NOACK: since their entries are no more */
 } GopKind;
 
 #define GOP_IN_ORDER	1

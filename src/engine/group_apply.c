@@ -483,7 +483,7 @@ acknowledge(Apply *ap)
 		n += group_remove_record(ap->a, ap->g, gop_record(ap->op, i).id);
 	if (ap->op->flags & GOP_DEAD)
 		ap->g->dead += n;
-	else
+	else if (!(ap->op->flags & GOP_NOACK))
 		ap->g->acked += n;
 }
 

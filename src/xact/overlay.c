@@ -241,7 +241,7 @@ lay_over(GroupPend *gp, const Gop *op)
 				own_record(gp, gop_record(op, i).id)->there = false;
 			if ((op->flags & GOP_DEAD) != 0)
 				gp->dead += op->nrecords;
-			else
+			else if ((op->flags & GOP_NOACK) == 0)
 				gp->acked += op->nrecords;
 			break;
 	}

@@ -112,7 +112,9 @@ batch_put(Batch *b, StreamId id, uint64 count, Verdict v, bool ours, bool counte
 static void
 batch_note(Batch *b, const Gop *op)
 {
-	const Gop	ops[] = {*op, {.kind = GOP_ACK}, {.kind = GOP_ACK, .flags = GOP_DEAD}};
+	const Gop	ops[] = {
+		*op, {.kind = GOP_ACK, .flags = GOP_NOACK}, {.kind = GOP_ACK, .flags = GOP_DEAD}
+	};
 
 	for (int i = 0; i < 6; i++)
 	{

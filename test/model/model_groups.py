@@ -305,7 +305,7 @@ class Model(single.Model):
         rows = []
         for i in sorted(set(ids)):
             if i in g.dangling:
-                self.drop(s, grp, g, i)
+                self.drop(s, grp, g, i, False)
             if i not in live or (i not in g.records and not force):
                 continue
             count = self.count(s, grp, i) if i in g.records else 1
@@ -323,7 +323,7 @@ class Model(single.Model):
             if i >= tuple(start) and (g.records[i][0] is not None or g.records[i][2]) and count > 0:
                 count -= 1
                 if i in g.dangling:
-                    self.drop(s, grp, g, i)
+                    self.drop(s, grp, g, i, False)
                     continue
                 n = self.count(s, grp, i)
                 rows.append((i, n))

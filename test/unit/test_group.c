@@ -309,7 +309,7 @@ model_apply(Model *m, const Op *op)
 
 				if (r->has && (op->g.flags & GOP_DEAD))
 					g->dead++;
-				else if (r->has)
+				else if (r->has && !(op->g.flags & GOP_NOACK))
 					g->acked++;
 				r->has = false;
 			}
@@ -602,7 +602,7 @@ make_op(Model *m, Op *op)
 		case 11:
 			op_start(op, GOP_ACK, group, -1);
 			make_records(m, op);
-			op->g.flags = unit_one_in(3) ? GOP_DEAD : 0;
+			op->g.flags = unit_one_in(3) ? GOP_DEAD : unit_one_in(3) ? GOP_NOACK : 0;
 			break;
 		default:
 			op_start(op, GOP_DELIVER, group, consumer);
