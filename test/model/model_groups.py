@@ -300,6 +300,9 @@ class Model(single.Model):
         s, g = self.group(key, grp)
         g.consumers.add(consumer)
         if last_id is not None and tuple(last_id) > g.cursor:
+            # outside transactions only; what is passed over is not to be delivered
+            self.attempts = {k: n for k, n in self.attempts.items()
+                             if k[:2] != (s.uid, grp) or not g.cursor < k[2] <= tuple(last_id)}
             g.cursor = g.skip = tuple(last_id)
         live = {e[0] for e in s.entries}
         rows = []
@@ -459,7 +462,8 @@ class Runner(single.Runner):
             before = m.get(op[1])
             got = super().change_model(op)
             if op[0] in ("xadd", "xadd_many", "xtrim") and before is not None and m.get(op[1]) is not None:
-                gone = {e[0] for e in before.entries} - {e[0] for e in m.get(op[1]).entries}
+                s = m.get(op[1])
+                gone = ({e[0] for e in before.entries} | ({s.last} if s.last > before.last else set())) - {e[0] for e in s.entries}
                 if gone:
                     m.drop_dangling(op[1], lambda i: i < max(gone))
         m.clean()
