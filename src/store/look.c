@@ -20,6 +20,10 @@
 
 #include "store/store.h"
 
+/* Before it sleeps, a look sees so many times whether it need not, pausing between. */
+#define LOOKS	30
+#define PAUSES	10
+
 /*
  * The queue holds top-level transactions only, and those are always listed in
  * xip, so no subtransaction look-up (which could fail) is needed.
@@ -92,6 +96,30 @@ must_wait_for(SharedStream *ss, Snapshot snap)
 	return InvalidTransactionId;
 }
 
+/*
+ * The commit at the head of the queue may be a few instructions from its end, if
+ * it does not wait for the disk.  To sleep and be woken would take longer than
+ * to look again for some microseconds.  True: it has ended.
+ */
+static bool
+decided_soon(SharedStream *ss)
+{
+	for (int i = 0; i < LOOKS; i++)
+	{
+		bool		pending;
+
+		SpinLockAcquire(&ss->q_mutex);
+		pending = ss->q_head != 0 &&
+			pg_atomic_read_u32(&STRM_PTR(TxRecord, STRM_PTR(ChangeSet, ss->q_head)->tx)->status) == TX_PENDING;
+		SpinLockRelease(&ss->q_mutex);
+		if (!pending)
+			return true;
+		for (int k = 0; k < PAUSES; k++)
+			SPIN_DELAY();
+	}
+	return false;
+}
+
 bool
 strm_look(SharedStream *ss, int64 id, LWLockMode mode, Snapshot snap)
 {
@@ -126,7 +154,8 @@ strm_look(SharedStream *ss, int64 id, LWLockMode mode, Snapshot snap)
 			break;
 		}
 		strm_unlock(ss);
-		XactLockTableWait(xid, NULL, NULL, XLTW_None);
+		if (!decided_soon(ss))
+			XactLockTableWait(xid, NULL, NULL, XLTW_None);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return strm_lock(ss, id, mode);
