@@ -34,14 +34,16 @@ push_text(JsonbParseState **state, JsonbIteratorToken tok, const char *s, int le
 	(void) pushJsonbValue(state, tok, &v);
 }
 
+/* A number under a key, or (NULL) as the next element. */
 static void
-push_number(JsonbParseState **state, const char *key, uint64 n)
+push_number(JsonbParseState **state, const char *key, int64 n)
 {
 	JsonbValue	v = {.type = jbvNumeric};
 
-	push_key(state, key);
-	v.val.numeric = int64_to_numeric((int64) n);
-	(void) pushJsonbValue(state, WJB_VALUE, &v);
+	if (key != NULL)
+		push_key(state, key);
+	v.val.numeric = int64_to_numeric(n);
+	(void) pushJsonbValue(state, key != NULL ? WJB_VALUE : WJB_ELEM, &v);
 }
 
 static void
@@ -110,17 +112,6 @@ push_entries(JsonbParseState **state, Target *t, int64 count)
 	reader_close(r);
 }
 
-static void
-push_signed(JsonbParseState **state, const char *key, int64 n)
-{
-	JsonbValue	v = {.type = jbvNumeric};
-
-	if (key != NULL)
-		push_key(state, key);
-	v.val.numeric = int64_to_numeric(n);
-	(void) pushJsonbValue(state, key != NULL ? WJB_VALUE : WJB_ELEM, &v);
-}
-
 /* A number, or null where it is unknown. */
 static void
 push_known(JsonbParseState **state, const char *key, int64 n)
@@ -129,7 +120,7 @@ push_known(JsonbParseState **state, const char *key, int64 n)
 
 	if (n >= 0)
 	{
-		push_signed(state, key, n);
+		push_number(state, key, n);
 		return;
 	}
 	push_key(state, key);
@@ -163,8 +154,8 @@ push_pending(JsonbParseState **state, GroupTarget *gt, int64 count, const Consum
 		push_text(state, WJB_ELEM, id, strlen(id));
 		if (of == NULL)
 			push_text(state, WJB_ELEM, rows[i].consumer ? rows[i].consumer : "", rows[i].consumer_len);
-		push_signed(state, NULL, rows[i].owned ? (int64) rows[i].time : 0);
-		push_signed(state, NULL, (int64) rows[i].deliveries);
+		push_number(state, NULL, rows[i].owned ? (int64) rows[i].time : 0);
+		push_number(state, NULL, (int64) rows[i].deliveries);
 		(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
 	}
 	(void) pushJsonbValue(state, WJB_END_ARRAY, NULL);
@@ -185,7 +176,7 @@ push_consumers(JsonbParseState **state, GroupTarget *gt, int64 count)
 		(void) pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
 		push_name(state, c->name, c->len);
 		push_number(state, "seen-time", c->seen);
-		push_signed(state, "active-time", c->active == 0 ? -1 : (int64) c->active);
+		push_number(state, "active-time", c->active == 0 ? -1 : (int64) c->active);
 		push_number(state, "pel-count", c->pending);
 		push_pending(state, gt, count, c);
 		(void) pushJsonbValue(state, WJB_END_OBJECT, NULL);
@@ -279,7 +270,7 @@ stream_xinfo_stream(PG_FUNCTION_ARGS)
 	GroupView  *groups;
 
 	info_begin(&state, db, arg_key(fcinfo, 0), &t);
-	push_number(&state, "groups", (uint64) strm_groups_view(&t, &groups));
+	push_number(&state, "groups", strm_groups_view(&t, &groups));
 	push_outermost(&state, "first-entry", &t, false);
 	push_outermost(&state, "last-entry", &t, true);
 	return info_end(&state);

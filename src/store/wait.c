@@ -158,20 +158,28 @@ standing_reserve(void)
 		standing = repalloc(standing, standing_cap * sizeof(Standing));
 }
 
+/* Lock the stream to stand in line there; false (and not locked): it is gone or
+ * called otherwise. */
+static bool
+line_lock(SharedStream *ss, int64 id, const char *name, uint32 len)
+{
+	standing_reserve();
+	if (!strm_lock(ss, id, LW_EXCLUSIVE))
+		return false;
+	if (ss->state != SS_DROPPED && (name == NULL || strm_bears_name(ss, name, len)))
+		return true;
+	strm_unlock(ss);
+	return false;
+}
+
 bool
 strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len)
 {
 	EngHandle	h;
 	WaitLink   *w;
 
-	standing_reserve();
-	if (!strm_lock(ss, id, LW_EXCLUSIVE))
+	if (!line_lock(ss, id, name, len))
 		return false;
-	if (ss->state == SS_DROPPED || (name != NULL && !strm_bears_name(ss, name, len)))
-	{
-		strm_unlock(ss);
-		return false;
-	}
 	h = link_new();
 	if (h != 0)
 	{
@@ -196,14 +204,8 @@ strm_wait_enlist_group(SharedStream *ss, int64 id, const char *name, uint32 len,
 {
 	EngHandle	h;
 
-	standing_reserve();
-	if (!strm_lock(ss, id, LW_EXCLUSIVE))
+	if (!line_lock(ss, id, name, len))
 		return false;
-	if (ss->state == SS_DROPPED || (name != NULL && !strm_bears_name(ss, name, len)))
-	{
-		strm_unlock(ss);
-		return false;
-	}
 	h = link_new();
 	if (h != 0)
 	{

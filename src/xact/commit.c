@@ -230,7 +230,7 @@ build_set(Pend *p)
 {
 	ArenaUse	use = is_removal_only(p) ? ARENA_SHRINK : ARENA_NORMAL;
 	Size		size;
-	ArenaCharge charge;
+	ArenaCharge charge = {0};
 	EngHandle	h;
 	ChangeSet  *cs;
 	SetDel	   *dels;
@@ -243,11 +243,13 @@ build_set(Pend *p)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("transaction does too much to one stream"),
 				 errdetail("Its change set would have %zu bytes.", size)));
+	gops_charge(&charge, p);	/* may raise: before there is a set to be lost */
 	h = arena_alloc(&StrmArena, size, use);
 	if (h == 0)
 		strm_raise_full();
 	cs = STRM_PTR(ChangeSet, h);
 	memset(cs, 0, sizeof(ChangeSet));
+	cs->charge = charge;
 	cs->tx = tx_record;
 	cs->part = p->part;
 	cs->create = p->create;
@@ -282,7 +284,6 @@ build_set(Pend *p)
 	cs->gops_bytes = p->gop_used;
 	if (p->ngops > 0)
 		memcpy((char *) cs + offset, p->gop_bytes, p->gop_used);
-	gops_charge(&cs->charge, p);
 	fill_chunks(p, cs, offset + p->gop_used);
 
 	charge = cs->charge;

@@ -546,7 +546,7 @@ look(GroupTarget *gt, const ReadSpec *spec, uint64 *due, bool *known)
 	else if (gt->t.pend != NULL)
 		pend_refresh(gt->t.pend);
 	collect_init(&c, gt, gp, spec, &call, &u, 1);
-	if (!unseen_lock(&gt->t, &u, GetActiveSnapshot(), true))
+	if (!unseen_lock(&gt->t, &u, LW_SHARED, GetActiveSnapshot(), true))
 		strm_raise_no_group(gt);
 	exists = overlay_exists(gt, gp);
 	if (exists)

@@ -335,10 +335,7 @@ strm_consumer_delete(GroupTarget *gt, const char *consumer, uint32 len, bool rel
 		.kind = GOP_DELCONSUMER, .flags = release ? GOP_RELEASE : 0, .consumer = consumer,
 		.consumer_len = len, .has_consumer = true
 	};
-	SeenFilter	filter = {
-		.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
-		.of_consumer = true, .consumer = consumer, .consumer_len = len
-	};
+	SeenFilter	filter = seen_of_consumer(consumer, len);
 	GroupPend  *gp;
 	GroupShare *g;
 	SeenWalk	w;

@@ -112,7 +112,7 @@ gpend_add(Pend *p, GroupPend *gp, Gop *op, const GopRun *runs, const GopRecord *
 	(void) gop_write(op, runs, records, p->gop_bytes + p->gop_used);
 	p->gops[p->ngops++] = (GroupOp) {
 		.group = gp, .offset = p->gop_used, .kind = op->kind, .flags = op->flags,
-		.has_consumer = op->has_consumer, .nrecords = op->nrecords, .registered = registered,
+		.registered = registered,
 		.sub = GetCurrentSubTransactionId(), .xid = GetCurrentTransactionId()
 	};
 	p->gop_used += bytes;
@@ -209,14 +209,6 @@ pend_only_delivers(const Pend *p)
 
 /* --- locking --- */
 
-/* Fill u; false: there was no room, *again says to lock again.  Lock held. */
-static bool
-unseen_fill(GroupTarget *gt, Unseen *u)
-{
-	u->n = strm_recent_unseen(gt->t.ss, GetActiveSnapshot(), u->range, u->cap);
-	return u->n >= 0 && u->n <= u->cap;
-}
-
 bool
 group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g)
 {
@@ -230,7 +222,7 @@ group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g
 
 		if (!strm_op_lock(&gt->t, p, GetActiveSnapshot()))
 			return false;
-		if (!unseen_fill(gt, u))
+		if (!unseen_fill(&gt->t, u, GetActiveSnapshot()))
 		{
 			pend_let_go(p);
 			strm_unlock(p->ss);

@@ -32,8 +32,6 @@ typedef struct GroupOp
 	Size		offset;			/* of its bytes in Pend.gop_bytes */
 	uint8		kind;			/* a GopKind */
 	uint8		flags;
-	bool		has_consumer;
-	uint32		nrecords;
 	bool		registered;		/* put its records in flight; else they were by us before */
 	SubTransactionId sub;
 	TransactionId xid;
@@ -193,6 +191,16 @@ typedef struct SeenFilter
 extern bool seen_record(const GroupTarget *gt, const GroupPend *gp, const StreamGroup *base,
 						const GroupShare *g, StreamId id, SeenRecord *r);
 
+/* What a consumer has pending. */
+static inline SeenFilter
+seen_of_consumer(const char *consumer, uint32 len)
+{
+	return (SeenFilter) {
+		.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
+		.of_consumer = true, .consumer = consumer, .consumer_len = len
+	};
+}
+
 typedef struct SeenWalk
 {
 	const GroupTarget *gt;
@@ -217,6 +225,21 @@ extern bool seen_walk_next(SeenWalk *w, SeenRecord *r);
 
 /* --- walk.c: live entries under the lock --- */
 
+/* Own entries that are not gone, in order: e is the next if there is one. */
+typedef struct OwnWalk
+{
+	const Pend *p;				/* NULL: none */
+	StreamId	from;
+	int			chunk;
+	NodeIter	it;
+	bool		in_chunk;
+	bool		has;
+	NodeEntry	e;
+} OwnWalk;
+
+extern void own_walk(OwnWalk *w, const Pend *p, StreamId from);
+extern void own_next(OwnWalk *w);
+
 /* Entries that are there for this transaction, merged and own, in order. */
 typedef struct LiveWalk
 {
@@ -230,11 +253,7 @@ typedef struct LiveWalk
 	bool		has_merged;
 	bool		gave_own;		/* the one given last is not merged yet */
 	bool		drained;
-	int			chunk;
-	NodeIter	own_it;
-	NodeEntry	own;
-	bool		in_chunk;
-	bool		has_own;
+	OwnWalk		own;
 } LiveWalk;
 
 extern void live_walk(LiveWalk *w, SharedStream *ss, Pend *p, StreamId from);

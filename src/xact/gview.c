@@ -274,22 +274,6 @@ to_view(const GroupCopy *copy, GroupView *v)
 	v->dead_letter = v->dead_letter_len > 0 ? dup_bytes(copy->dead_letter, v->dead_letter_len) : NULL;
 }
 
-/* Lock for views: merged up to the snapshot, exclusive, what is unseen known. */
-static bool
-lock_for_view(Target *t, Unseen *u)
-{
-	for (;;)
-	{
-		if (!strm_look(t->ss, t->id, LW_EXCLUSIVE, GetActiveSnapshot()))
-			return false;
-		u->n = strm_recent_unseen(t->ss, GetActiveSnapshot(), u->range, u->cap);
-		if (u->n >= 0 && u->n <= u->cap)
-			return true;
-		strm_unlock(t->ss);
-		unseen_room(t, u);
-	}
-}
-
 bool
 strm_group_view(GroupTarget *gt, GroupView *v)
 {
@@ -305,7 +289,7 @@ strm_group_view(GroupTarget *gt, GroupView *v)
 	if (gp != NULL)
 		overlay_refresh(gt->t.pend, gp);
 	seen_walk_prepare(&w, gt, gp, &all, true);
-	if (!lock_for_view(&gt->t, &u))
+	if (!unseen_lock(&gt->t, &u, LW_EXCLUSIVE, GetActiveSnapshot(), true))
 		return false;
 	unseen_sort(&u);
 	exists = overlay_exists(gt, gp);
@@ -434,10 +418,7 @@ copy_consumers(GroupTarget *gt, const GroupPend *gp, ConsumerCopy *copy, char *n
 static uint64
 count_of_consumer(GroupTarget *gt, const GroupPend *gp, const ConsumerView *c)
 {
-	SeenFilter	filter = {
-		.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
-		.of_consumer = true, .consumer = c->name, .consumer_len = c->len
-	};
+	SeenFilter	filter = seen_of_consumer(c->name, c->len);
 	SeenWalk	w;
 	SeenRecord	r;
 	uint64		n = 0;

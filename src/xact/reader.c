@@ -174,7 +174,7 @@ fetch(Reader *r)
 		Size		need;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!unseen_lock(&r->t, &r->unseen, r->snap, !r->looked))
+		if (!unseen_lock(&r->t, &r->unseen, LW_SHARED, r->snap, !r->looked))
 		{
 			r->drained = true;
 			break;

@@ -37,7 +37,6 @@ typedef struct Batch
 	GroupShare *g;
 	Unseen		u;
 	uint64		now;
-	bool		exists;
 	bool		full;
 	TransactionId wait;
 	GopRecord  *record[3][2];	/* [verdict - TAKE][ours] */
@@ -60,14 +59,16 @@ batch_begin(Batch *b, GroupTarget *gt, Size names, uint32 n)
 static bool
 batch_lock(Batch *b)
 {
+	bool		exists;
+
 	if (!group_lock(b->gt, b->gp, false, &b->u, &b->g))
 		return false;
 	unseen_sort(&b->u);
-	b->exists = overlay_exists(b->gt, b->gp);
+	exists = overlay_exists(b->gt, b->gp);
 	b->base = overlay_base(b->gt, b->gp);
-	if (!b->exists)
+	if (!exists)
 		group_unlock_unused(b->gt, b->gp, b->g);
-	return b->exists;
+	return exists;
 }
 
 static uint32
@@ -491,7 +492,6 @@ typedef struct History
 {
 	const ReadSpec *spec;
 	GivenList  *out;
-	int64		gone;			/* given without being taken */
 } History;
 
 static Verdict
@@ -534,10 +534,7 @@ static bool
 history_any(GroupTarget *gt, const ReadSpec *spec, StreamId from, bool *known)
 {
 	GroupPend  *gp = gpend_find(gt->t.pend, gt->name, gt->len);
-	SeenFilter	filter = {
-		.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
-		.of_consumer = true, .consumer = spec->consumer, .consumer_len = spec->consumer_len
-	};
+	SeenFilter	filter = seen_of_consumer(spec->consumer, spec->consumer_len);
 	SeenWalk	w;
 	SeenRecord	r;
 	Unseen		u = {0};
@@ -552,7 +549,7 @@ history_any(GroupTarget *gt, const ReadSpec *spec, StreamId from, bool *known)
 	if (gp != NULL)
 		overlay_refresh(gt->t.pend, gp);
 	seen_walk_prepare(&w, gt, gp, &filter, true);
-	if (!unseen_lock(&gt->t, &u, GetActiveSnapshot(), true))
+	if (!unseen_lock(&gt->t, &u, LW_SHARED, GetActiveSnapshot(), true))
 		strm_raise_no_group(gt);
 	exists = overlay_exists(gt, gp);
 	base = overlay_base(gt, gp);
@@ -572,11 +569,8 @@ history_any(GroupTarget *gt, const ReadSpec *spec, StreamId from, bool *known)
 void
 strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenList *out)
 {
-	History		h = {spec, out, 0};
-	SeenFilter	filter = {
-		.base = {.owned = true, .owned_upto = PG_UINT64_MAX},
-		.of_consumer = true, .consumer = spec->consumer, .consumer_len = spec->consumer_len
-	};
+	History		h = {spec, out};
+	SeenFilter	filter = seen_of_consumer(spec->consumer, spec->consumer_len);
 	int64		left = spec->count;
 	bool		known;
 	bool		first = true;

@@ -23,39 +23,6 @@ static uint64 trim_acked(Target *t, const TrimSpec *spec);
 
 /* --- trimming --- */
 
-/* Own entries that are not gone, in order, while the lock is held. */
-typedef struct OwnWalk
-{
-	Pend	   *p;
-	int			chunk;
-	NodeIter	it;
-	bool		in_chunk;
-	bool		has;
-	NodeEntry	e;
-} OwnWalk;
-
-static void
-own_next(OwnWalk *w)
-{
-	w->has = false;
-	while (w->in_chunk || w->chunk < w->p->nchunks)
-	{
-		if (!w->in_chunk)
-		{
-			node_iter(&w->it, w->p->chunks[w->chunk].lp, w->p->chunks[w->chunk].first, false, false);
-			w->chunk++;
-			w->in_chunk = true;
-		}
-		while (node_next(&w->it, &w->e))
-			if (!pend_is_gone(w->p, w->e.id))
-			{
-				w->has = true;
-				return;
-			}
-		w->in_chunk = false;
-	}
-}
-
 /* One entry less to remove; true when that was the last. */
 static bool
 take(StreamId id, uint64 *excess, StreamId *bound)
@@ -75,10 +42,10 @@ find_excess(Pend *p, uint64 excess, StreamId *last)
 	StreamId	from = p->trim_to;
 	StreamId	master;
 	const StreamNode *n;
-	OwnWalk		w = {.p = p, .chunk = pend_chunk_from(p, p->trim_to)};
+	OwnWalk		w;
 
 	*last = STREAMID_MIN;
-	own_next(&w);
+	own_walk(&w, p, p->trim_to);
 	while ((n = stream_node_at(&StrmArena, s, from, false, &master)) != NULL)
 	{
 		NodeIter	it;

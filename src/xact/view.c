@@ -34,17 +34,23 @@ unseen_room(const Target *t, Unseen *u)
 }
 
 bool
-unseen_lock(Target *t, Unseen *u, Snapshot snap, bool first)
+unseen_fill(const Target *t, Unseen *u, Snapshot snap)
+{
+	u->n = strm_recent_unseen(t->ss, snap, u->range, u->cap);
+	return u->n >= 0 && u->n <= u->cap;
+}
+
+bool
+unseen_lock(Target *t, Unseen *u, LWLockMode mode, Snapshot snap, bool first)
 {
 	for (;;)
 	{
-		bool		ok = first ? strm_look(t->ss, t->id, LW_SHARED, snap)
-			: strm_lock(t->ss, t->id, LW_SHARED);
+		bool		ok = first ? strm_look(t->ss, t->id, mode, snap)
+			: strm_lock(t->ss, t->id, mode);
 
 		if (!ok)
 			return false;
-		u->n = strm_recent_unseen(t->ss, snap, u->range, u->cap);
-		if (u->n >= 0 && u->n <= u->cap)
+		if (unseen_fill(t, u, snap))
 			return true;
 		strm_unlock(t->ss);
 		unseen_room(t, u);
@@ -188,7 +194,7 @@ view_take(Target *t, View *v)
 		pend_refresh(t->pend);
 		own = pend_count(t->pend, STREAMID_MIN, STREAMID_MAX);
 	}
-	if (!unseen_lock(t, &u, snap, true))
+	if (!unseen_lock(t, &u, LW_SHARED, snap, true))
 		return false;
 	v->length = count_merged(t, &u, STREAMID_MIN, STREAMID_MAX) + own;
 	if (t->pend != NULL)
@@ -233,7 +239,7 @@ view_count(Target *t, StreamId lo, StreamId hi)
 		pend_refresh(t->pend);
 		n = pend_count(t->pend, lo, hi);
 	}
-	if (!unseen_lock(t, &u, GetActiveSnapshot(), true))
+	if (!unseen_lock(t, &u, LW_SHARED, GetActiveSnapshot(), true))
 		return n;
 	n += count_merged(t, &u, lo, hi);
 	strm_unlock(t->ss);

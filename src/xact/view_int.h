@@ -15,9 +15,12 @@ typedef struct Unseen
 	int			cap;
 } Unseen;
 
-/* Lock the stream shared and fill u; `first`: as a look (strm_look).  False:
- * the stream is gone, not locked.  72000. */
-extern bool unseen_lock(Target *t, Unseen *u, Snapshot snap, bool first);
+/* Lock the stream and fill u; `first`: as a look (strm_look).  False: the
+ * stream is gone, not locked.  72000. */
+extern bool unseen_lock(Target *t, Unseen *u, LWLockMode mode, Snapshot snap, bool first);
+
+/* Fill u; false: unlock, and unseen_room.  Lock held. */
+extern bool unseen_fill(const Target *t, Unseen *u, Snapshot snap);
 
 /* u->n is -1 or more than there is room for: raises 72000, or makes room. */
 extern void unseen_room(const Target *t, Unseen *u);

@@ -37,22 +37,32 @@ next_merged(LiveWalk *w)
 	}
 }
 
-static void
-next_own(LiveWalk *w)
+void
+own_walk(OwnWalk *w, const Pend *p, StreamId from)
 {
-	w->has_own = false;
+	w->p = p;
+	w->from = from;
+	w->in_chunk = false;
+	w->chunk = p != NULL ? pend_chunk_from(p, from) : 0;
+	own_next(w);
+}
+
+void
+own_next(OwnWalk *w)
+{
+	w->has = false;
 	while (w->in_chunk || (w->p != NULL && w->chunk < w->p->nchunks))
 	{
 		if (!w->in_chunk)
 		{
-			node_iter(&w->own_it, w->p->chunks[w->chunk].lp, w->p->chunks[w->chunk].first, false, false);
+			node_iter(&w->it, w->p->chunks[w->chunk].lp, w->p->chunks[w->chunk].first, false, false);
 			w->chunk++;
 			w->in_chunk = true;
 		}
-		while (node_next(&w->own_it, &w->own))
-			if (sid_cmp(w->own.id, w->first) >= 0 && !pend_is_gone(w->p, w->own.id))
+		while (node_next(&w->it, &w->e))
+			if (sid_cmp(w->e.id, w->from) >= 0 && !pend_is_gone(w->p, w->e.id))
 			{
-				w->has_own = true;
+				w->has = true;
 				return;
 			}
 		w->in_chunk = false;
@@ -65,20 +75,19 @@ live_walk(LiveWalk *w, SharedStream *ss, Pend *p, StreamId from)
 	w->p = p;
 	w->s = &ss->stream;
 	w->first = w->from = from;
-	w->in_node = w->drained = w->in_chunk = false;
-	w->chunk = p != NULL ? pend_chunk_from(p, from) : 0;
+	w->in_node = w->drained = false;
 	next_merged(w);
-	next_own(w);
+	own_walk(&w->own, p, from);
 }
 
 bool
 live_next(LiveWalk *w, StreamId *id)
 {
-	if (w->has_own && (!w->has_merged || sid_cmp(w->own.id, w->e.id) < 0))
+	if (w->own.has && (!w->has_merged || sid_cmp(w->own.e.id, w->e.id) < 0))
 	{
-		*id = w->own.id;
+		*id = w->own.e.id;
 		w->gave_own = true;
-		next_own(w);
+		own_next(&w->own);
 		return true;
 	}
 	if (!w->has_merged)
