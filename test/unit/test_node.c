@@ -202,9 +202,14 @@ check_node(const Model *m)
 static StreamId
 random_master(void)
 {
-	if (unit_one_in(4))
+	StreamId	master;
+
+	master.ms = unit_rand() >> unit_between(2, 60);
+	master.seq = unit_rand() >> unit_between(1, 63);
+	/* 0-0 is nobody's id */
+	if (unit_one_in(4) || (master.ms == 0 && master.seq == 0))
 		return (StreamId) {0, 1};
-	return (StreamId) {unit_rand() >> unit_between(2, 60), unit_rand() >> unit_between(1, 63)};
+	return master;
 }
 
 /* Delete some entries, one by one and all below an id. */
