@@ -88,6 +88,12 @@ test:
 	@test/setup.sh test
 	@test/run.sh $(STAGES)
 
+## make soak           tests with a new seed each round for SOAK seconds; STAGES and TESTS as above
+SOAK = 3600
+soak:
+	@test/setup.sh test
+	@test/soak.sh $(SOAK) $(STAGES)
+
 ## make unit           tests of the engine, no server; SEED=n repeats a run
 unit:
 	$(MAKE) -C test/unit run
@@ -131,5 +137,5 @@ clean: stop-private
 stop-private:
 	@test/clusters.sh wipe
 
-.PHONY: help demo demo-stop test unit fuzz bench sizes check-all check-engine check-layers check-symbols \
+.PHONY: help demo demo-stop test soak unit fuzz bench sizes check-all check-engine check-layers check-symbols \
 	check-waits stop-private

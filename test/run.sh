@@ -7,6 +7,9 @@
 #	test/run.sh regress tap			some of them
 #	TESTS="xact 003_crash" ...		in regress, isolation, pgtap and tap only these
 #
+# The seed of the random tests is fixed; SEED=n chooses another, test/soak.sh
+# draws a new one each round.
+#
 # Logs are in build/log, a file a stage or a test.  A stage that ran nothing
 # counts as a failure, and so does an internal error in the server's log.
 # What a test wrote is in build/log/regress.results and isolation.results, the
@@ -16,6 +19,7 @@ source "$(dirname "$0")/lib.sh"
 
 ALL_STAGES="checks unit fuzz regress isolation pgtap tap"
 FUZZ_TIME=${FUZZ_TIME:-5}
+export SEED=${SEED:-1}
 
 passed=0
 failed=0
