@@ -8,6 +8,7 @@
  */
 #include "twin.h"
 #include "unit.h"
+#include "scarce.h"
 #include "gen.h"
 #include "group.h"
 #include "stream.h"
@@ -707,33 +708,6 @@ test_random(void)
 	model_close(&m);
 }
 
-static EngHandle
-fill(Model *m)
-{
-	EngHandle	all = 0;
-	EngHandle	h;
-
-	for (size_t size = ARENA_PAGE; size >= 16; size /= 2)
-		while ((h = arena_alloc(A(m), size, ARENA_SHRINK)) != 0)
-		{
-			*(EngHandle *) arena_ptr(A(m), h) = all;
-			all = h;
-		}
-	return all;
-}
-
-static void
-unfill(Model *m, EngHandle h)
-{
-	while (h != 0)
-	{
-		EngHandle	next = *(EngHandle *) arena_ptr(A(m), h);
-
-		arena_free(A(m), h);
-		h = next;
-	}
-}
-
 /*
  * Several operations are charged, then nothing is left in the arena but these
  * charges, then they are carried out in any order, with deletions and trims
@@ -758,7 +732,7 @@ test_charge(void)
 			gop_charge(&op[k].charge, &op[k].g);
 			CHECK(arena_charge(A(&m), &op[k].charge, ARENA_NORMAL));
 		}
-		ballast = fill(&m);
+		ballast = scarce_fill(A(&m));
 		for (int left = OPS_AHEAD; left > 0; left--)
 		{
 			int			k = (int) unit_below((uint64_t) left);
@@ -777,7 +751,7 @@ test_charge(void)
 			op[k] = op[left - 1];
 		}
 		check(&m);
-		unfill(&m, ballast);
+		scarce_unfill(A(&m), ballast);
 	}
 	model_close(&m);
 }
@@ -796,10 +770,10 @@ apply_large(Model *m, Gop *g, const GopRun *runs, const GopRecord *records)
 	CHECK_EQ(gop_read(&op, bytes, size), size);
 	gop_charge(&charge, &op);
 	CHECK(arena_charge(A(m), &charge, ARENA_NORMAL));
-	ballast = fill(m);
+	ballast = scarce_fill(A(m));
 	CHECK_EQ(gop_apply(A(m), &m->s, &op, ARENA_CHARGED), ENG_OK);
 	arena_uncharge(A(m), &charge);
-	unfill(m, ballast);
+	scarce_unfill(A(m), ballast);
 	CHECK_SOUND(groups_check(A(m), &m->s));
 	free(bytes);
 }
@@ -904,14 +878,14 @@ test_no_memory(void)
 
 		change_stream(&m);
 		make_op(&m, &op);
-		ballast = unit_one_in(2) ? fill(&m) : 0;
+		ballast = unit_one_in(2) ? scarce_fill(A(&m)) : 0;
 		st = gop_apply(A(&m), &m.s, &op.g, ARENA_NORMAL);
 		if (st == ENG_NOMEM)
 			refused++;
 		else
 			model_apply(&m, &op);
 		op_free(&op);
-		unfill(&m, ballast);
+		scarce_unfill(A(&m), ballast);
 		if (st == ENG_NOMEM || unit_one_in(4))
 			check(&m);
 	}

@@ -7,6 +7,7 @@
  */
 #include "twin.h"
 #include "unit.h"
+#include "scarce.h"
 
 #include "stream.h"
 
@@ -228,17 +229,6 @@ test_random(void)
 
 /* --- memory --- */
 
-static int	fail_at;
-static int	allocs;
-
-static bool
-fail_one(size_t size, ArenaUse use)
-{
-	(void) size;
-	(void) use;
-	return allocs++ == fail_at;
-}
-
 static void
 test_failures(void)
 {
@@ -253,14 +243,13 @@ test_failures(void)
 		StreamId	id = some_id(&ms);
 		EngStatus	st;
 
-		for (fail_at = 0;; fail_at++)
+		for (int at = 0;; at++)
 		{
 			Idmp		before = m.d;
 
-			allocs = 0;
-			arena_test_fail = fail_one;
+			scarce_begin(at, false);
 			st = idmp_add(A(&m), &m.d, &key, id, ARENA_NORMAL);
-			arena_test_fail = NULL;
+			scarce_end();
 			if (st != ENG_NOMEM)
 				break;
 			failures++;
@@ -273,22 +262,6 @@ test_failures(void)
 	}
 	CHECK(failures > 0);
 	model_close(&m);
-}
-
-/* Fill the arena to the last byte that anyone may take; link[0] chains it. */
-static EngHandle
-fill(Model *m)
-{
-	EngHandle	all = 0;
-	EngHandle	h;
-
-	for (size_t size = ARENA_PAGE; size >= 16; size /= 2)
-		while ((h = arena_alloc(A(m), size, ARENA_SHRINK)) != 0)
-		{
-			*(EngHandle *) arena_ptr(A(m), h) = all;
-			all = h;
-		}
-	return all;
 }
 
 static void
@@ -310,7 +283,7 @@ test_charge(void)
 
 		idmp_charge(&charge, n);
 		CHECK(arena_charge(A(&m), &charge, ARENA_NORMAL));
-		ballast = fill(&m);
+		ballast = scarce_fill(A(&m));
 		for (uint32_t k = 0; k < n; k++)
 		{
 			IdmpKey		key = some_key(&m);
@@ -326,13 +299,7 @@ test_charge(void)
 		}
 		check(&m);
 		arena_uncharge(A(&m), &charge);
-		while (ballast != 0)
-		{
-			EngHandle	next = *(EngHandle *) arena_ptr(A(&m), ballast);
-
-			arena_free(A(&m), ballast);
-			ballast = next;
-		}
+		scarce_unfill(A(&m), ballast);
 		twin_flip(&m.t);
 	}
 	CHECK(full_seen);

@@ -8,6 +8,7 @@
  */
 #include "twin.h"
 #include "unit.h"
+#include "scarce.h"
 #include "idset.h"
 
 #define GROUP_IDS	40
@@ -123,36 +124,25 @@ check_drop(Model *m, int i)
 		model_set(m, from, to, false);
 }
 
-static int	fail_at;
-static int	allocs;
-
-static bool
-fail_one(size_t size, ArenaUse use)
-{
-	(void) size;
-	(void) use;
-	return allocs++ == fail_at;
-}
-
 /* Add or remove, after it failed with no memory in every way there is. */
 static int
 change_at_last(Model *m, int lo, int hi, bool in)
 {
 	EngStatus	st;
+	int			at;
 
-	for (fail_at = 0;; fail_at++)
+	for (at = 0;; at++)
 	{
-		allocs = 0;
-		arena_test_fail = fail_one;
+		scarce_begin(at, false);
 		st = (in ? idset_add : idset_remove) (A(m), &m->s, id_of[lo], id_of[hi], ARENA_NORMAL);
-		arena_test_fail = NULL;
+		scarce_end();
 		if (st != ENG_NOMEM)
 			break;
 		check(m);
 	}
 	CHECK_EQ(st, ENG_OK);
 	model_set(m, lo, hi, in);
-	return fail_at;
+	return at;
 }
 
 static void

@@ -5,6 +5,7 @@
  */
 #include "twin.h"
 #include "unit.h"
+#include "scarce.h"
 #include "pending.h"
 
 #define RECORDS_MAX		4000
@@ -236,23 +237,6 @@ check_tighten(Model *m)
 
 /* --- changes --- */
 
-static int	fail_at;
-static bool fail_rest;
-static int	allocs;
-static bool charged_too;		/* or only those that anyone may make */
-
-static bool
-fail_some(size_t size, ArenaUse use)
-{
-	int			n;
-
-	(void) size;
-	if (use == ARENA_CHARGED && !charged_too)
-		return false;
-	n = allocs++;
-	return n == fail_at || (fail_rest && n > fail_at);
-}
-
 static int
 by_id(const void *x, const void *y)
 {
@@ -303,17 +287,17 @@ insert_some(Model *m)
 	size_t		n = make_batch(m, r, unit_one_in(3) ? 1 : unit_between(1, PENDING_BATCH));
 	Pending		before = m->p;
 	EngStatus	st = ENG_OK;
+	bool		rest;
 
 	if (m->n + n > RECORDS_MAX)
 		return;
-	fail_rest = unit_one_in(2);
-	charged_too = true;
-	for (fail_at = 0; fail_at < 50; fail_at++)
+	rest = unit_one_in(2);
+	for (int at = 0; at < 50; at++)
 	{
-		allocs = 0;
-		arena_test_fail = unit_one_in(4) ? NULL : fail_some;
+		if (!unit_one_in(4))
+			scarce_begin(at, rest);
 		st = pending_insert(A(m), &m->p, r, n, ARENA_SHRINK);
-		arena_test_fail = NULL;
+		scarce_end();
 		if (st != ENG_NOMEM)
 			break;
 		CHECK_EQ(before.n, m->p.n);
@@ -333,13 +317,9 @@ set_one(Model *m)
 	EngStatus	st;
 
 	r.id = some_id(m);
-	charged_too = true;
-	fail_rest = true;
-	fail_at = 0;
-	allocs = 0;
-	arena_test_fail = fail_some;
+	scarce_begin(0, true);
 	st = pending_set(A(m), &m->p, &r, ARENA_SHRINK);
-	arena_test_fail = NULL;
+	scarce_end();
 	if (!model_has(m, r.id))
 	{
 		CHECK_EQ(st, ENG_NOTFOUND);
@@ -362,11 +342,8 @@ remove_some(Model *m)
 	StreamId	id = some_id(m);
 	PendingRecord old;
 
-	charged_too = true;
-	fail_rest = true;
-	fail_at = 0;
-	allocs = 0;
-	arena_test_fail = unit_one_in(2) ? fail_some : NULL;
+	if (unit_one_in(2))
+		scarce_begin(0, true);
 	for (bool scattered = unit_one_in(2); n > 0; n--)
 	{
 		size_t		at;
@@ -382,7 +359,7 @@ remove_some(Model *m)
 			memmove(&m->r[at], &m->r[at + 1], (--m->n - at) * sizeof(old));
 		}
 	}
-	arena_test_fail = NULL;
+	scarce_end();
 }
 
 static void
@@ -423,33 +400,6 @@ test_random(void)
 
 /* --- charges --- */
 
-static EngHandle
-fill(Model *m)
-{
-	EngHandle	all = 0;
-	EngHandle	h;
-
-	for (size_t size = ARENA_PAGE; size >= 16; size /= 2)
-		while ((h = arena_alloc(A(m), size, ARENA_SHRINK)) != 0)
-		{
-			*(EngHandle *) arena_ptr(A(m), h) = all;
-			all = h;
-		}
-	return all;
-}
-
-static void
-unfill(Model *m, EngHandle h)
-{
-	while (h != 0)
-	{
-		EngHandle	next = *(EngHandle *) arena_ptr(A(m), h);
-
-		arena_free(A(m), h);
-		h = next;
-	}
-}
-
 /* With nothing left in the arena but the charge nothing fails, whatever was
  * there before. */
 static void
@@ -483,7 +433,7 @@ test_charge(void)
 			pending_charge(&charge, (uint32_t) (n + others));
 		pending_charge_wide(&charge, 3);
 		CHECK(arena_charge(A(&m), &charge, ARENA_NORMAL));
-		ballast = fill(&m);
+		ballast = scarce_fill(A(&m));
 		if (unit_one_in(2))
 			remove_some(&m);
 		for (size_t k = 0; single && k < n; k++)
@@ -500,7 +450,7 @@ test_charge(void)
 			CHECK_EQ(pending_set(A(&m), &m.p, x, ARENA_CHARGED), ENG_OK);
 		}
 		arena_uncharge(A(&m), &charge);
-		unfill(&m, ballast);
+		scarce_unfill(A(&m), ballast);
 		check(&m);
 		if (unit_one_in(3))
 			insert_some(&m);

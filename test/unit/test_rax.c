@@ -6,6 +6,7 @@
 #include "twin.h"
 #include "rax.h"
 #include "unit.h"
+#include "scarce.h"
 
 /* --- the model: a sorted array of keys --- */
 
@@ -570,18 +571,6 @@ test_clear_and_limits(void)
 
 /* --- lack of memory --- */
 
-static int	fail_at;			/* the allocation that fails, counted from 0 */
-static int	asked;
-static bool fail_all;
-
-static bool
-fail_nth(size_t size, ArenaUse use)
-{
-	(void) size;
-	(void) use;
-	return fail_all || asked++ == fail_at;
-}
-
 /* Each insert fails at its first, second ... allocation before it succeeds;
  * removing goes on with no memory at all. */
 static void
@@ -600,6 +589,7 @@ test_no_memory(KeyKind kind)
 		size_t		len = make_key(kind, key);
 		uint64_t	value = unit_rand();
 		EngStatus	st;
+		int			fails;
 		ArenaStats	used[2];
 		bool		there;
 		size_t		at = model_at(&m, key, len, &there);
@@ -607,28 +597,25 @@ test_no_memory(KeyKind kind)
 		twin_flip(&t);
 		if (there && unit_one_in(2))
 		{
-			fail_all = true;
-			arena_test_fail = fail_nth;
+			scarce_begin(0, true);
 			CHECK(rax_remove(&t.arena, &r, key, len, NULL));
-			arena_test_fail = NULL;
-			fail_all = false;
+			scarce_end();
 			model_remove(&m, at);
 			CHECK_SOUND(rax_check(&t.arena, &r));
 			continue;
 		}
 		rax_shape(&t.arena, &r, before, sizeof(before));
 		arena_stats(&t.arena, &used[0]);
-		for (fail_at = 0;; fail_at++)
+		for (fails = 0;; fails++)
 		{
 			Rax			was = r;
 
-			asked = 0;
-			arena_test_fail = fail_nth;
+			scarce_begin(fails, false);
 			st = rax_insert(&t.arena, &r, key, len, value, NULL, ARENA_NORMAL);
-			arena_test_fail = NULL;
+			scarce_end();
 			if (st != ENG_NOMEM)
 				break;
-			CHECK_EQ(asked, fail_at + 1);
+			CHECK_EQ(scarce.asked, fails + 1);
 			CHECK(memcmp(&r, &was, sizeof(r)) == 0);
 			arena_stats(&t.arena, &used[1]);
 			CHECK_EQ(used[0].used, used[1].used);
@@ -637,7 +624,7 @@ test_no_memory(KeyKind kind)
 			CHECK_SOUND(rax_check(&t.arena, &r));
 		}
 		CHECK_EQ(st, there ? ENG_EXISTS : ENG_OK);
-		CHECK(there ? fail_at == 0 : fail_at > 0 || (kind != KEY_IDS && r.nkeys == 1));
+		CHECK(there ? fails == 0 : fails > 0 || (kind != KEY_IDS && r.nkeys == 1));
 		model_insert(&m, key, len, value);
 	}
 	check_all(&t, &r, &m);

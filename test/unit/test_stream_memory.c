@@ -6,25 +6,12 @@
  */
 #include "twin.h"
 #include "unit.h"
+#include "scarce.h"
 #include "stream_model.h"
 
 #define MEGABYTE	((size_t) 1024 * 1024)
 
 /* --- failing allocations --- */
-
-static int	fail_at;			/* which allocation from now on */
-static bool fail_rest;			/* and all after it */
-static int	allocs;
-
-static bool
-fail_some(size_t size, ArenaUse use)
-{
-	int			n = allocs++;
-
-	(void) size;
-	(void) use;
-	return n == fail_at || (fail_rest && n > fail_at);
-}
 
 static uint64_t
 used(Model *m)
@@ -41,24 +28,24 @@ add_at_last(Model *m, Chunk *c)
 {
 	EngHandle	h = 0;
 	EngStatus	st;
+	bool		rest;
 
 	if (chunk_is_long(c) || unit_one_in(3))
 	{
 		h = stream_prepare_node(A(m), c->lp, c->first, ARENA_NORMAL);
 		CHECK(h != 0);
 	}
-	fail_rest = unit_one_in(2);
-	for (fail_at = 0;; fail_at++)
+	rest = unit_one_in(2);
+	for (int at = 0;; at++)
 	{
 		Stream		before = m->s;
 
-		allocs = 0;
-		arena_test_fail = fail_some;
+		scarce_begin(at, rest);
 		st = stream_add_chunk(A(m), &m->s, c->first, h != 0 ? NULL : c->lp, h, ARENA_NORMAL);
-		arena_test_fail = NULL;
+		scarce_end();
 		if (st != ENG_NOMEM)
 			break;
-		CHECK(fail_at < allocs);
+		CHECK(at < scarce.asked);
 		/* a key that was put in and taken out may leave the tree in another shape */
 		CHECK_EQ(before.nodes.nkeys, m->s.nodes.nkeys);
 		before.nodes = m->s.nodes;
@@ -90,15 +77,12 @@ test_failures(void)
 		twin_flip(&m.t);
 
 		/* deleting and trimming need nothing */
-		fail_rest = true;
-		fail_at = 0;
-		allocs = (int) unit_below(2);
-		arena_test_fail = fail_some;
+		scarce_begin((int) unit_below(2), true);
 		for (int k = (int) unit_below(20); k > 0; k--)
 			model_del(&m, some_id(&m));
 		if (m.count > 0 && unit_one_in(3))
 			model_trim(&m, m.item[unit_below(m.count) / 4].id);
-		arena_test_fail = NULL;
+		scarce_end();
 		check_header(&m);
 		check_entries(&m);
 	}
@@ -111,16 +95,15 @@ test_load_failures(void)
 {
 	Model		m;
 	Chunk		c;
+	int			at;
 
 	model_open(&m, 16 * MEGABYTE, 4096, 100);
 	chunk_make(&m, &c, STREAMID_MIN, STREAMID_MIN, 10);
-	fail_rest = true;
-	arena_test_fail = fail_some;
-	for (fail_at = 0;; fail_at++)
+	for (at = 0;; at++)
 	{
 		EngStatus	st;
 
-		allocs = 0;
+		scarce_begin(at, true);
 		st = stream_load_node(A(&m), &m.s, c.first, c.lp, ARENA_NORMAL);
 		if (st == ENG_OK)
 			break;
@@ -128,10 +111,10 @@ test_load_failures(void)
 		CHECK_EQ(used(&m), 0);
 		CHECK_EQ(m.s.bytes, 0);
 	}
-	CHECK(fail_at >= 2);
-	allocs = fail_at;
+	CHECK(at >= 2);
+	scarce_begin(0, true);
 	CHECK_EQ(stream_prepare_node(A(&m), c.lp, c.first, ARENA_NORMAL), 0);
-	arena_test_fail = NULL;
+	scarce_end();
 	chunk_free(&c);
 	model_close(&m);
 }
@@ -281,7 +264,7 @@ set_add(Model *m, Set *set, Ballast *b)
 		arena_test_fail = count_drawn;
 		CHECK_EQ(stream_add_chunk(A(m), &m->s, p->c.first, p->prepared != 0 ? NULL : p->c.lp,
 								  p->prepared, ARENA_CHARGED), ENG_OK);
-		arena_test_fail = NULL;
+		scarce_end();
 		/* smaller ones may be of the tree */
 		CHECK(own_size < 2500 || drawn_own <= (p->prepared == 0));
 		chunk_done(m, &p->c);
