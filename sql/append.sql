@@ -36,3 +36,15 @@ INSERT INTO append(key, fields) VALUES ('ap0', '{"a":1}');
 ROLLBACK;
 SELECT xlen('ap0');
 SELECT xdrop(k) FROM unnest(array['ap', 'ap0', 'ap1', 'ap2']) k;
+-- The trigger is of this view only: of another the columns mean something else.
+CREATE VIEW not_append AS SELECT 1::bigint AS key, 1::bigint AS fields, 1::bigint AS id;
+CREATE TRIGGER append INSTEAD OF INSERT ON not_append FOR EACH ROW EXECUTE FUNCTION append_row();
+INSERT INTO not_append VALUES (123456789, 1, 1);
+DROP VIEW not_append;
+CREATE ROLE ap_role;
+SET ROLE ap_role;
+CREATE TEMP VIEW not_append AS SELECT 'x'::text AS key;
+CREATE TRIGGER append INSTEAD OF INSERT ON not_append FOR EACH ROW EXECUTE FUNCTION stream.append_row();
+RESET ROLE;
+DROP OWNED BY ap_role;
+DROP ROLE ap_role;

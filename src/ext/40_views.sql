@@ -48,6 +48,7 @@ COMMENT ON VIEW stream.memory IS 'shared memory of the streams of all databases,
 
 CREATE FUNCTION stream.append_row() RETURNS trigger
     AS 'MODULE_PATHNAME', 'stream_append_row' LANGUAGE C;
+REVOKE EXECUTE ON FUNCTION stream.append_row() FROM PUBLIC;
 CREATE VIEW stream.append AS
     SELECT NULL::stream.stream AS key, NULL::stream.streamfields AS fields, NULL::stream.streamid AS id
     WHERE false;

@@ -9,8 +9,10 @@
 
 #include "access/htup_details.h"
 #include "commands/trigger.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "journal/journal.h"
 #include "sqlfn/sqlfn.h"
 
 enum
@@ -50,8 +52,10 @@ stream_append_row(PG_FUNCTION_ARGS)
 	Datum		value = PointerGetDatum(&id);
 	bool		isnull = false;
 
+	/* of another view the columns would be taken for what they are not */
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_INSTEAD(data->tg_event) ||
-		!TRIGGER_FIRED_BY_INSERT(data->tg_event))
+		!TRIGGER_FIRED_BY_INSERT(data->tg_event) ||
+		RelationGetRelid(data->tg_relation) != get_relname_relid("append", strm_schema_oid()))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("append_row() must be called as a trigger of stream.append")));
