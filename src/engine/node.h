@@ -34,7 +34,9 @@
 #define NODE_DELETED	1
 #define NODE_SAME		2
 
-/* Bytes of a node that holds just one entry with these fields; its writing. */
+/* Bytes of a node that holds just one entry with these fields, at most
+ * NODE_ONE_GROWTH more than the fields; its writing. */
+#define NODE_ONE_GROWTH	32
 extern size_t node_size_one(const uint8_t *fields);
 extern void node_create(uint8_t *node, const uint8_t *fields);
 

@@ -113,6 +113,7 @@ change_policy(GroupPolicy *p, void *arg)
  * NULL leaves alone, at least one must be given.  retry: entries pending for
  * longer are handed out again; 0: never.  max_deliveries: xreclaim moves
  * entries delivered so often to the stream dead_letter; 0: never; '': none.
+ * Needs INSERT on that stream if it is there.
  * 22023, 42704, 42622, 42501, 53200.
  */
 PG_FUNCTION_INFO_V1(stream_xgroup_set);
@@ -130,6 +131,7 @@ stream_xgroup_set(PG_FUNCTION_ARGS)
 		.in_order = arg_bool(fcinfo, 5, true)
 	};
 	GroupTarget gt;
+	Target		dead_letter;
 
 	if (PG_ARGISNULL(2) && PG_ARGISNULL(3) && PG_ARGISNULL(4) && PG_ARGISNULL(5))
 		ereport(ERROR,
@@ -144,6 +146,8 @@ stream_xgroup_set(PG_FUNCTION_ARGS)
 	if (change.sets_dead_letter && change.dead_letter.len == key.len &&
 		memcmp(change.dead_letter.name, key.name, key.len) == 0)
 		refuse_dead_letter(key);
+	if (change.sets_dead_letter && change.dead_letter.len > 0)
+		(void) strm_open_read(db, change.dead_letter.name, change.dead_letter.len, PRIV_INSERT, &dead_letter);
 	open_group(db, key, grp, PRIV_UPDATE, true, &gt);
 	strm_group_set(&gt, change_policy, &change);
 	PG_RETURN_VOID();

@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
+#include "utils/resowner.h"
 
 #include "sqlfn/groupfn.h"
 
@@ -20,6 +22,7 @@ typedef struct ReclaimSpec
 	int64		min_idle;		/* ms; -1: the policy's */
 	int64		max_deliveries; /* -1: the policy's; 0: no limit */
 	KeyArg		dead_letter;	/* name NULL: the policy's */
+	bool		as_owner;		/* it is the policy's */
 	int64		count;			/* -1: all */
 } ReclaimSpec;
 
@@ -47,7 +50,10 @@ complete_spec(GroupTarget *gt, ReclaimSpec *spec)
 		spec->min_idle = (int64) policy.retry;
 	}
 	if (spec->dead_letter.name == NULL && policy.dead_letter_len > 0)
+	{
 		spec->dead_letter = (KeyArg) {policy.dead_letter, policy.dead_letter_len};
+		spec->as_owner = true;
+	}
 	if (spec->max_deliveries < 0)
 		spec->max_deliveries = (int64) policy.max_deliveries;
 	if (spec->max_deliveries > 0 && spec->dead_letter.name == NULL)
@@ -75,7 +81,7 @@ dead_fields(const GroupTarget *gt, const NodeEntry *e, const DeadRecord *d)
 	FieldsBuilder b;
 	char		text[64];
 
-	fields_begin(&b);
+	fields_begin_dead(&b);
 	for (const uint8 *p = lp_first(streamfields_lp(own)); !lp_at_end(p); p = lp_next(p))
 	{
 		LpValue		v;
@@ -102,14 +108,21 @@ dead_cmp(const void *a, const void *b)
  * Add dead letters, which are acknowledged already, to the other stream, by
  * the rules of xadd.  Of an entry that is no more there is nothing to add.
  * Returns how many were.
+ *
+ * Where the policy says where to, it is done with the rights of the owner of
+ * the group's stream, as a trigger of his would: who calls may have more, and
+ * the policy is others' choice.
  */
 static int64
-move_dead(Db *db, GroupTarget *gt, KeyArg to, DeadRecord *dead, int ndead)
+move_dead(Db *db, GroupTarget *gt, const ReclaimSpec *spec, DeadRecord *dead, int ndead)
 {
 	static const StreamPos automatic = {.kind = POS_AUTO};
 	EntryFinder finder = {.t = &gt->t};
 	int64		moved = 0;
+	Oid			caller;
+	int			context;
 
+	GetUserIdAndSecContext(&caller, &context);
 	qsort(dead, ndead, sizeof(DeadRecord), dead_cmp);
 	for (int i = 0; i < ndead; i++)
 	{
@@ -122,7 +135,11 @@ move_dead(Db *db, GroupTarget *gt, KeyArg to, DeadRecord *dead, int ndead)
 		if (e == NULL)
 			continue;
 		fields = dead_fields(gt, e, &dead[i]);
-		(void) add_entry(db, to, true, &automatic, streamfields_lp(fields), NULL, NULL, &id, &repeated);
+		/* an error gives the caller back his rights, as it undoes the rest */
+		if (spec->as_owner)
+			SetUserIdAndSecContext(gt->t.owner, context | SECURITY_LOCAL_USERID_CHANGE);
+		(void) add_entry(db, spec->dead_letter, true, &automatic, streamfields_lp(fields), NULL, NULL, &id, &repeated);
+		SetUserIdAndSecContext(caller, context);
 		pfree(fields);
 		moved++;
 	}
@@ -141,7 +158,7 @@ reclaim(Db *db, GroupTarget *gt, ReclaimSpec spec)
 	r.released = strm_group_reclaim(gt, (uint64) spec.min_idle, (uint64) spec.max_deliveries, spec.count,
 									&dead, &ndead);
 	if (ndead > 0)
-		r.dead = move_dead(db, gt, spec.dead_letter, dead, ndead);
+		r.dead = move_dead(db, gt, &spec, dead, ndead);
 	return r;
 }
 
@@ -155,8 +172,9 @@ reclaim(Db *db, GroupTarget *gt, ReclaimSpec spec)
  * consumer added.  NULL: as the group's policy says; max_deliveries 0: no
  * limit; count NULL: all of them.
  *
- * Result: one row (released, dead).  Needs INSERT on the dead-letter stream,
- * if there are any.  22023, 42704, 42622, 42501, 53200.
+ * Result: one row (released, dead).  If there are any dead letters, the caller
+ * needs INSERT on the stream dead_letter, the owner of the group's stream on
+ * that of the policy.  22023, 42704, 42622, 42501, 53200.
  */
 PG_FUNCTION_INFO_V1(stream_xreclaim);
 Datum
@@ -195,10 +213,65 @@ stream_xreclaim(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Reclaim one group by its policy.  An error is its own: it becomes a warning,
+ * so that one group cannot keep the others from being reclaimed.
+ */
+static bool
+reclaim_apart(Db *db, KeyArg key, const GroupView *group, GroupTarget *gt, Reclaimed *r)
+{
+	static const ReclaimSpec by_policy = {.min_idle = -1, .max_deliveries = -1, .count = -1};
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool done = false;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		if (strm_open_group(db, key.name, key.len, group->name, group->len, PRIV_UPDATE, true, gt))
+		{
+			*r = reclaim(db, gt, by_policy);
+			done = true;
+		}
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		int			class;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		class = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+		if (class == ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) ||
+			class == ERRCODE_TO_CATEGORY(ERRCODE_TRANSACTION_ROLLBACK) ||
+			class == ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR))
+			ReThrowError(error);
+		ereport(WARNING,
+				(errcode(error->sqlerrcode),
+				 errmsg("consumer group \"%.*s\" of stream \"%.*s\" was not reclaimed: %s",
+						(int) group->len, group->name, (int) key.len, key.name, error->message),
+				 error->detail ? errdetail_internal("%s", error->detail) : 0,
+				 error->hint ? errhint("%s", error->hint) : 0));
+		FreeErrorData(error);
+		done = false;
+	}
+	PG_END_TRY();
+	return done;
+}
+
+/*
  * xreclaim_all(): xreclaim of every group that has a policy with retry, in
  * every stream the caller may work with groups of.
  *
- * Rows (key, grp, released, dead), a row a group.
+ * Rows (key, grp, released, dead), a row a group; a WARNING for one where it
+ * failed.
  */
 PG_FUNCTION_INFO_V1(stream_xreclaim_all);
 Datum
@@ -221,15 +294,12 @@ stream_xreclaim_all(PG_FUNCTION_ARGS)
 		n = strm_groups_view(&gt.t, &views);
 		for (int k = 0; k < n; k++)
 		{
-			const ReclaimSpec by_policy = {.min_idle = -1, .max_deliveries = -1, .count = -1};
 			Reclaimed	r;
 			Datum		values[4];
 			bool		nulls[4] = {false};
 
-			if (views[k].retry == 0 ||
-				!strm_open_group(db, keys[i].name, keys[i].len, views[k].name, views[k].len, PRIV_UPDATE, true, &gt))
+			if (views[k].retry == 0 || !reclaim_apart(db, keys[i], &views[k], &gt, &r))
 				continue;
-			r = reclaim(db, &gt, by_policy);
 			values[0] = name_datum(keys[i].name, keys[i].len);
 			values[1] = name_datum(gt.name, gt.len);
 			values[2] = Int64GetDatum(r.released);

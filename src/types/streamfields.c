@@ -19,11 +19,18 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "engine/node.h"
+
 #define BINARY_VERSION	1		/* first byte of the binary form */
 
-/* Greatest listpack in a value; one byte less than a varlena allows, which a
- * StringInfo keeps for its zero byte. */
-#define FIELDS_BYTES_MAX	((Size) (MaxAllocSize - VARHDRSZ - 1))
+/*
+ * Greatest listpack in a value: less than a varlena allows by the zero byte of
+ * a StringInfo, and by what a node adds to the fields of its only entry, which
+ * may have another id's delta once it is in a stream.  Values made by users
+ * leave room for what a dead letter adds.
+ */
+#define FIELDS_BYTES_MAX	((Size) (MaxAllocSize - VARHDRSZ - 1 - NODE_ONE_GROWTH - NODE_DELTA_GROWTH))
+#define FIELDS_MADE_MAX		(FIELDS_BYTES_MAX - FIELDS_HISTORY_MAX)
 
 StaticAssertDecl(MaxAllocSize <= LP_BYTES_MAX, "a value is within the limit of a listpack");
 
@@ -35,7 +42,7 @@ too_large(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("fields of an entry are too large"),
-			 errdetail("They can have %zu bytes.", FIELDS_BYTES_MAX)));
+			 errdetail("They can have %zu bytes.", FIELDS_MADE_MAX)));
 }
 
 StreamFields *
@@ -53,8 +60,11 @@ streamfields_alloc(size_t bytes)
 StreamFields *
 streamfields_make(const uint8_t *lp, size_t bytes)
 {
-	StreamFields *f = streamfields_alloc(bytes);
+	StreamFields *f;
 
+	if (bytes > FIELDS_MADE_MAX)
+		too_large();
+	f = streamfields_alloc(bytes);
 	memcpy(VARDATA(f), lp, bytes);
 	return f;
 }
@@ -65,13 +75,21 @@ fields_begin(FieldsBuilder *b)
 	initStringInfo(&b->buf);
 	b->buf.len = VARHDRSZ + LP_HDR_SIZE;
 	b->count = 0;
+	b->max = FIELDS_MADE_MAX;
+}
+
+void
+fields_begin_dead(FieldsBuilder *b)
+{
+	fields_begin(b);
+	b->max = FIELDS_BYTES_MAX;
 }
 
 void
 fields_add(FieldsBuilder *b, const char *s, size_t len)
 {
 	size_t		bytes = lp_str_size(s, len);
-	size_t		room = FIELDS_BYTES_MAX - (b->buf.len - VARHDRSZ) - 1;
+	size_t		room = b->max - (b->buf.len - VARHDRSZ) - 1;
 
 	if (bytes > room)			/* 1 byte is for the terminator */
 		too_large();

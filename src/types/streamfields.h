@@ -48,9 +48,13 @@ typedef struct FieldsBuilder
 {
 	StringInfoData buf;			/* the varlena, without its last byte */
 	uint32		count;			/* names and values */
+	Size		max;			/* bytes of the listpack; 54000 beyond */
 } FieldsBuilder;
 
+#define FIELDS_HISTORY_MAX	4096	/* bytes that a dead letter may add to an entry's */
+
 extern void fields_begin(FieldsBuilder *b);
+extern void fields_begin_dead(FieldsBuilder *b);	/* with that room */
 extern void fields_add(FieldsBuilder *b, const char *s, size_t len);
 extern StreamFields *fields_end(FieldsBuilder *b);
 

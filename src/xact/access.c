@@ -213,7 +213,7 @@ target_init(Target *t, Db *db, const char *name, uint32 len, uint32 need)
  * should another turn out to be its owner, that is checked at commit.
  */
 static void
-check_rights(const Target *t)
+check_rights(Target *t)
 {
 	if (t->provisional)
 	{
@@ -222,6 +222,7 @@ check_rights(const Target *t)
 	}
 	if (t->pend != NULL)
 		pend_rights(t->pend, &found);
+	t->owner = found.owner;
 	if (!strm_allowed(GetUserId(), &found, t->need))
 		raise_denied(t->name, t->len);
 }

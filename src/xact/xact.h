@@ -195,6 +195,7 @@ typedef struct Target
 	Pend	   *pend;			/* NULL: nothing done to it yet */
 	bool		ours;			/* the name means what this transaction has made it mean */
 	uint32		need;			/* privileges asked for */
+	Oid			owner;			/* whose it was when the rights were looked at */
 	bool		provisional;	/* it is there only for transactions that are making it */
 	uint32		node_max_bytes;
 	uint32		node_max_entries;
@@ -327,6 +328,9 @@ extern void strm_check_sealed(void);	/* 55000 after pre-commit */
 
 extern void strm_lifecycle_init(void);
 extern void strm_lifecycle_finish(bool committed);
+extern bool strm_lifecycle_dropped(void);	/* has this transaction dropped any? */
+extern void strm_lifecycle_sub_commit(SubTransactionId sub, SubTransactionId parent);
+extern void strm_lifecycle_sub_abort(SubTransactionId sub);
 
 /* --- view.c: one look --- */
 

@@ -71,6 +71,7 @@ model_make(Model *m, StreamId master, int count, unsigned schemas, size_t most)
 			m->node = malloc(node_size_one(f));
 			node_create(m->node, f);
 			CHECK_EQ(node_bytes(m->node), node_size_one(f));
+			CHECK(node_size_one(f) <= lp_bytes(f) + NODE_ONE_GROWTH);
 		}
 		else
 		{
