@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 #include "access/transam.h"
+#include "storage/lock.h"
 #include "storage/proc.h"
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
@@ -75,6 +76,13 @@ typedef void JsonActionResult;
 #define CheckCanSetRole(member, role)	check_can_set_role(member, role)
 #else
 #define CheckCanSetRole(member, role)	check_is_member_of_role(member, role)
+#endif
+
+/* 17 lets LockHeldByMe count stronger locks too. */
+#if PG_VERSION_NUM >= 170000
+#define HeldByMe(tag, mode)	LockHeldByMe(tag, mode, false)
+#else
+#define HeldByMe(tag, mode)	LockHeldByMe(tag, mode)
 #endif
 
 #endif							/* STREAM_COMPAT_H */

@@ -46,6 +46,12 @@ CREATE TABLE stream.journal_0 (
 ALTER TABLE stream.journal_0 ALTER COLUMN bytes SET STORAGE PLAIN;
 COMMENT ON TABLE stream.journal_0 IS 'change sets of committed transactions; not to be written by hand';
 
+-- Not dumped: it is about this database, not about what its streams hold.
+CREATE TABLE stream.in_use (
+    since timestamptz NOT NULL
+);
+COMMENT ON TABLE stream.in_use IS 'has a row once streams of this database were written to; not to be written by hand';
+
 SELECT pg_catalog.pg_extension_config_dump('stream.catalog', '');
 SELECT pg_catalog.pg_extension_config_dump('stream.privilege', '');
 SELECT pg_catalog.pg_extension_config_dump('stream.default_privilege', '');
@@ -53,6 +59,7 @@ SELECT pg_catalog.pg_extension_config_dump('stream.journal_0', '');
 
 CREATE FUNCTION stream.guard() RETURNS trigger
     AS 'MODULE_PATHNAME', 'stream_guard' LANGUAGE C;
+REVOKE EXECUTE ON FUNCTION stream.guard() FROM PUBLIC;
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.catalog
     FOR EACH ROW EXECUTE FUNCTION stream.guard();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.catalog
@@ -69,6 +76,10 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.journal_0
     FOR EACH ROW EXECUTE FUNCTION stream.guard();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.journal_0
     FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON stream.in_use
+    FOR EACH ROW EXECUTE FUNCTION stream.guard();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON stream.in_use
+    FOR EACH STATEMENT EXECUTE FUNCTION stream.guard();
 ALTER TABLE stream.catalog ENABLE ALWAYS TRIGGER guard;
 ALTER TABLE stream.catalog ENABLE ALWAYS TRIGGER guard_truncate;
 ALTER TABLE stream.privilege ENABLE ALWAYS TRIGGER guard;
@@ -77,3 +88,5 @@ ALTER TABLE stream.default_privilege ENABLE ALWAYS TRIGGER guard;
 ALTER TABLE stream.default_privilege ENABLE ALWAYS TRIGGER guard_truncate;
 ALTER TABLE stream.journal_0 ENABLE ALWAYS TRIGGER guard;
 ALTER TABLE stream.journal_0 ENABLE ALWAYS TRIGGER guard_truncate;
+ALTER TABLE stream.in_use ENABLE ALWAYS TRIGGER guard;
+ALTER TABLE stream.in_use ENABLE ALWAYS TRIGGER guard_truncate;

@@ -6,7 +6,8 @@
  * somebody else's write.  It is refused, since what is in memory would no
  * longer be what the tables say: except in a database whose streams have not
  * been used since CREATE EXTENSION, where pg_restore fills the tables and the
- * first use loads them (a dashboard that looked at the empty views is no use).
+ * first use loads them (a dashboard that looked at the empty views is no use;
+ * writing is, also after a restart: stream.in_use).
  * Rows that come by logical replication are passed over: the subscriber's
  * streams are its own.
  */
@@ -17,14 +18,21 @@
 
 #include "journal/journal.h"
 
-/* Nothing was ever loaded or written: what is put into the tables now is
- * loaded by the first use after. */
+/*
+ * Nothing was ever loaded or written: what is put into the tables now is
+ * loaded by the first use after, which the lock makes wait until all of it is
+ * there.  Who has begun to write before he could know finds at his commit that
+ * the streams have to be loaded.
+ */
 static bool
 still_unused(Db *db)
 {
 	StreamRef  *refs;
 	bool		unused;
 
+	journal_hold_load(db);
+	if (pg_atomic_read_u32(&db->in_use) || journal_in_use())
+		return false;
 	if (pg_atomic_read_u32(&db->load) != LOAD_DONE)
 		return true;
 	if (strm_registry_list(db, &refs) > 0)

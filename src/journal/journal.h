@@ -8,6 +8,7 @@
  *						grants that the streams of a role will be made with
  *	stream.journal_0	the change sets of committed transactions, numbered in
  *						the order in which they take effect
+ *	stream.in_use		a row once this database has written such a set
  *
  * All are ordinary tables of the extension, written with the transaction
  * that makes the change and read when the database's streams are first used
@@ -40,6 +41,11 @@ extern void strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owne
 								uint32 node_max_bytes, uint32 node_max_entries);
 extern void strm_catalog_delete(int64 id);
 extern void strm_catalog_change(int64 id, const char *name, uint32 len, Oid owner);	/* NULL, InvalidOid: as it is */
+
+/* Has this database written a change set, ever?  Reads the table; and write
+ * the row that says so. */
+extern bool journal_in_use(void);
+extern void journal_mark_in_use(void);
 
 /* --- privilege.c: the rows of grants --- */
 
@@ -142,5 +148,12 @@ extern void journal_finish(JournalWriter *w, uint64 number);
 /* See to it that the database's streams are in memory; waits for another who
  * is loading them.  XX001 if the tables are not sound. */
 extern void journal_load(Db *db);
+
+/* Until the transaction ends nobody loads; waits for one who does. */
+extern void journal_hold_load(Db *db);
+
+/* The first change set of a database that was found empty is about to be
+ * written: 55000 if somebody has filled the tables since, past the guard. */
+extern void journal_check_empty(Db *db);
 
 #endif							/* STREAM_JOURNAL_H */

@@ -26,6 +26,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -35,6 +36,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "compat.h"
 #include "journal/journal.h"
 #include "journal/rows.h"
 
@@ -553,6 +555,7 @@ load(Db *db)
 	LWLockAcquire(&db->sequencer, LW_EXCLUSIVE);
 	db->next_number = next_number;
 	LWLockRelease(&db->sequencer);
+	pg_atomic_write_u32(&db->in_use, journal_in_use());
 	pg_atomic_write_u64(&db->next_piece_set, next_set);
 	pg_atomic_write_u64(&db->next_stream_id, (uint64) ld.max_stream_id + 1);
 	MemoryContextSwitchTo(old);
@@ -562,11 +565,33 @@ load(Db *db)
 /*
  * The loader holds a lock of the server's on the catalog as an object, so that
  * waiting for him can be cancelled and is known to the deadlock detector, and
- * an error lets the next one in.
+ * an error lets the next one in.  Who fills the tables, which the guard allows
+ * before the first use, holds it too, shared: a load would see half of it.
  */
+static void
+refuse_own_rows(Db *db)
+{
+	LOCKTAG		tag;
+	Relation	rel;
+	bool		own_tables;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, db->catalog, 0);
+	if (!HeldByMe(&tag, ShareLock))
+		return;
+	/* with the extension made here too, nobody else sees what is loaded */
+	rel = strm_table_open(strm_catalog_oid(), AccessShareLock);
+	own_tables = rel->rd_createSubid != InvalidSubTransactionId;
+	table_close(rel, AccessShareLock);
+	if (!own_tables)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("streams cannot be used in the transaction that restores them")));
+}
+
 void
 journal_load(Db *db)
 {
+	refuse_own_rows(db);
 	LockDatabaseObject(RelationRelationId, db->catalog, 0, ExclusiveLock);
 	if (pg_atomic_read_u32(&db->load) == LOAD_NONE)
 	{
@@ -575,4 +600,45 @@ journal_load(Db *db)
 		pg_atomic_write_u32(&db->load, LOAD_DONE);
 	}
 	UnlockDatabaseObject(RelationRelationId, db->catalog, 0, ExclusiveLock);
+}
+
+void
+journal_hold_load(Db *db)
+{
+	LockDatabaseObject(RelationRelationId, db->catalog, 0, ShareLock);
+}
+
+static bool
+has_foreign_row(Oid table)
+{
+	Relation	rel = strm_table_open(table, AccessShareLock);
+	TableScanDesc scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
+	HeapTuple	tuple;
+
+	do
+		tuple = heap_getnext(scan, ForwardScanDirection);
+	while (tuple != NULL &&
+		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)));
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return tuple != NULL;
+}
+
+void
+journal_check_empty(Db *db)
+{
+	bool		filled = has_foreign_row(strm_journal_oid()) || has_foreign_row(strm_catalog_oid());
+
+	if (!filled)
+		return;
+	LWLockAcquire(&db->sequencer, LW_EXCLUSIVE);
+	filled = db->next_number == 1;	/* else it was the first change set, of another */
+	if (filled && pg_atomic_read_u32(&db->load) == LOAD_DONE)
+		pg_atomic_write_u32(&db->load, LOAD_NONE);
+	LWLockRelease(&db->sequencer);
+	if (filled)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the tables of the extension were filled after they had been found empty"),
+				 errhint("Try again: they are read anew.")));
 }

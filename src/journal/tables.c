@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
@@ -19,6 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "journal/journal.h"
 #include "journal/rows.h"
@@ -31,6 +33,7 @@ static struct
 	Oid			journal;
 	Oid			privilege;
 	Oid			default_privilege;
+	Oid			in_use;
 } tables;
 
 static void
@@ -80,6 +83,7 @@ look_up(void)
 			tables.journal = table_oid(schema, "journal_0");
 			tables.privilege = table_oid(schema, "privilege");
 			tables.default_privilege = table_oid(schema, "default_privilege");
+			tables.in_use = table_oid(schema, "in_use");
 			tables.schema = schema;
 		}
 		PG_CATCH();
@@ -130,7 +134,7 @@ static const char *
 table_name(Oid oid)
 {
 	return oid == tables.catalog ? "catalog" : oid == tables.privilege ? "privilege" :
-		oid == tables.default_privilege ? "default_privilege" : "journal_0";
+		oid == tables.default_privilege ? "default_privilege" : oid == tables.in_use ? "in_use" : "journal_0";
 }
 
 Relation
@@ -140,7 +144,45 @@ strm_table_open(Oid oid, LOCKMODE mode)
 
 	if (rel == NULL)
 		raise_missing(table_name(oid));
+	if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"stream.%s\" is unlogged", table_name(oid)),
+				 errdetail("A crash would lose what it holds."),
+				 errhint("Use ALTER TABLE stream.%s SET LOGGED.", table_name(oid))));
 	return rel;
+}
+
+bool
+journal_in_use(void)
+{
+	Relation	rel;
+	TableScanDesc scan;
+	bool		found;
+
+	look_up();
+	rel = strm_table_open(tables.in_use, AccessShareLock);
+	scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
+	found = heap_getnext(scan, ForwardScanDirection) != NULL;
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+void
+journal_mark_in_use(void)
+{
+	Relation	rel;
+	Datum		values[1] = {TimestampTzGetDatum(GetCurrentTimestamp())};
+	bool		nulls[1] = {false};
+	HeapTuple	tuple;
+
+	look_up();
+	rel = strm_table_open(tables.in_use, RowExclusiveLock);
+	tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
+	heap_insert(rel, tuple, GetCurrentCommandId(true), 0, NULL);
+	heap_freetuple(tuple);
+	table_close(rel, NoLock);
 }
 
 void

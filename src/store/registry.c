@@ -90,6 +90,7 @@ strm_db_get(Oid dboid, Oid catalog)
 			db->dboid = dboid;
 			db->catalog = catalog;
 			pg_atomic_init_u32(&db->load, LOAD_NONE);
+			pg_atomic_init_u32(&db->in_use, 0);
 			strm_lwlock_init(&db->sequencer);
 			db->next_number = 1;
 			pg_atomic_init_u64(&db->next_piece_set, 1);

@@ -61,6 +61,8 @@ typedef struct Db
 
 	pg_atomic_uint32 load;		/* a LoadState; the loader holds a lock (journal/load.c) */
 
+	pg_atomic_uint32 in_use;	/* stream.in_use has a row; never reset */
+
 	/* protected by sequencer */
 	LWLock		sequencer;
 	uint64		next_number;	/* of the next change set */

@@ -34,6 +34,7 @@
 static bool sealed;
 static EngHandle tx_record;		/* of this transaction, while there is one */
 static bool numbered;			/* the sets are queued */
+static Db  *first_in;			/* this transaction says that the database is in use */
 static bool hurried;			/* this commit is asynchronous by our doing; what it was: */
 static int	usual_synchronous_commit;
 
@@ -353,6 +354,14 @@ take_number(Db *db)
 	uint64		number;
 
 	LWLockAcquire(&db->sequencer, LW_EXCLUSIVE);
+	if (pg_atomic_read_u32(&db->load) == LOAD_NONE)
+	{
+		LWLockRelease(&db->sequencer);
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the tables of the extension were filled by another transaction"),
+				 errhint("Try again: they are read anew.")));
+	}
 	number = db->next_number++;
 	for (Pend *p = pend_first(); p != NULL; p = p->next)
 	{
@@ -452,9 +461,14 @@ pre_commit(void)
 	JournalWriter writer;
 	Db		   *db = NULL;
 	int			nsets = 0;
+	bool		first;
 
 	if (pend_first() == NULL)
 		return;
+	db = STRM_PTR(Db, pend_first()->ss->db);
+	first = !pg_atomic_read_u32(&db->in_use);
+	if (first)
+		journal_check_empty(db);
 	names_settle();
 	settle_streams();
 	sealed = true;
@@ -479,6 +493,11 @@ pre_commit(void)
 				 errmsg("the extension was dropped in a transaction that had used its streams")));
 	hurry();
 	journal_begin(&writer, db);
+	if (first)
+	{
+		journal_mark_in_use();
+		first_in = db;
+	}
 	put_payload(&writer.sink, nsets);
 	{
 		uint64		number = take_number(db);
@@ -532,6 +551,9 @@ finish(bool committed)
 	if (hurried)
 		synchronous_commit = usual_synchronous_commit;
 	hurried = false;
+	if (committed && first_in != NULL)
+		pg_atomic_write_u32(&first_in->in_use, 1);
+	first_in = NULL;
 	if (pend_first() == NULL && !sealed)
 		return;
 	if (numbered)
@@ -571,7 +593,7 @@ xact_callback(XactEvent event, void *arg)
 			strm_lifecycle_finish(false);
 			break;
 		case XACT_EVENT_PRE_PREPARE:
-			if (pend_first() != NULL)
+			if (pend_first() != NULL || strm_lifecycle_dropped())
 				ereport(ERROR,
 						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						 errmsg("cannot PREPARE a transaction that has operated on streams")));
@@ -585,12 +607,16 @@ static void
 subxact_callback(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
 {
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
+	{
 		pend_sub_commit(sub, parent);
+		strm_lifecycle_sub_commit(sub, parent);
+	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
 		if (strm_waiting())
 			strm_wait_leave();
 		pend_sub_abort(sub);
+		strm_lifecycle_sub_abort(sub);
 	}
 }
 

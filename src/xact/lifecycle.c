@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
@@ -24,6 +25,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
+#include "utils/memutils.h"
 
 #include "journal/journal.h"
 #include "store/listen.h"
@@ -32,9 +34,26 @@
 static object_access_hook_type prev_hook;
 static ProcessUtility_hook_type prev_utility;
 
-/* Dropped in this transaction; a catalog in another database is not heard of. */
-static Oid	dropped_catalog;
-static Oid	dropped_database;
+/* Dropped in this transaction, and not taken back by ROLLBACK TO; a catalog in
+ * another database is not heard of. */
+typedef struct Drop
+{
+	struct Drop *next;
+	Oid			database;
+	Oid			catalog;		/* InvalidOid: all of the database */
+	SubTransactionId sub;
+} Drop;
+
+static Drop *drops;				/* last first; in the transaction's memory */
+
+static void
+note_drop(Oid database, Oid catalog)
+{
+	Drop	   *d = MemoryContextAlloc(TopTransactionContext, sizeof(Drop));
+
+	*d = (Drop) {drops, database, catalog, GetCurrentSubTransactionId()};
+	drops = d;
+}
 
 static void
 hook(ObjectAccessType access, Oid class, Oid object, int subid, void *arg)
@@ -46,11 +65,11 @@ hook(ObjectAccessType access, Oid class, Oid object, int subid, void *arg)
 	strm_wait_init();			/* we shall wake who waits there */
 	if (class == DatabaseRelationId)
 	{
-		dropped_database = object;
+		note_drop(object, InvalidOid);
 		strm_listen_hold(object);
 	}
 	else if (class == RelationRelationId && strm_registry_has(MyDatabaseId, object))
-		dropped_catalog = object;
+		note_drop(MyDatabaseId, object);
 }
 
 static bool
@@ -90,11 +109,29 @@ void
 strm_lifecycle_finish(bool committed)
 {
 	strm_listen_unhold();
-	if (committed && OidIsValid(dropped_catalog))
-		strm_registry_discard(MyDatabaseId, dropped_catalog);
-	if (committed && OidIsValid(dropped_database))
-		strm_registry_discard(dropped_database, InvalidOid);
-	dropped_catalog = dropped_database = InvalidOid;
+	for (Drop *d = drops; committed && d != NULL; d = d->next)
+		strm_registry_discard(d->database, d->catalog);
+	drops = NULL;
+}
+
+bool
+strm_lifecycle_dropped(void)
+{
+	return drops != NULL;
+}
+
+void
+strm_lifecycle_sub_commit(SubTransactionId sub, SubTransactionId parent)
+{
+	for (Drop *d = drops; d != NULL && d->sub == sub; d = d->next)
+		d->sub = parent;
+}
+
+void
+strm_lifecycle_sub_abort(SubTransactionId sub)
+{
+	while (drops != NULL && drops->sub == sub)
+		drops = drops->next;
 }
 
 void

@@ -26,7 +26,14 @@ is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'and changes the othe
 # Dropping the extension drops the streams, but only when it commits.
 $node->safe_psql('two', 'BEGIN; DROP EXTENSION stream; ROLLBACK');
 is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'a drop that is rolled back drops nothing');
-$node->safe_psql('two', 'DROP EXTENSION stream');
+$node->safe_psql('two', $_) for (
+	'BEGIN; SAVEPOINT a; DROP EXTENSION stream; ROLLBACK TO a; COMMIT',
+	q{DO $$ BEGIN DROP EXTENSION stream; RAISE 'no'; EXCEPTION WHEN OTHERS THEN NULL; END $$},
+	'BEGIN; SAVEPOINT a; SAVEPOINT b; DROP EXTENSION stream; RELEASE b; ROLLBACK TO a; SELECT 1; COMMIT');
+is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'and so does one that is rolled back to a savepoint');
+is(sqlstate($node, q{BEGIN; DROP EXTENSION stream; PREPARE TRANSACTION 'p'}, dbname => 'two'), '0A000', 'a drop cannot be prepared');
+is($node->safe_psql('two', q{SELECT stream.xlen('s')}), 2, 'and drops nothing');
+$node->safe_psql('two', 'BEGIN; SAVEPOINT a; DROP EXTENSION stream; RELEASE a; COMMIT');
 $node->safe_psql('two', 'CREATE EXTENSION stream');
 is($node->safe_psql('two', q{SELECT stream.xexists('s'), stream.xlen('s')}), 'f|0', 'a new extension begins empty');
 $node->safe_psql('two', $add);

@@ -37,6 +37,54 @@ $node->safe_psql('other', q{SELECT stream.xadd('s', '{"n":1001}', '1001-0')});
 $node->restart;
 is($node->safe_psql('other', q{SELECT stream.xlen('s')}), 1001, 'and it goes on from there');
 
+# After a restart, before anybody has used them, they are the same streams.
+$node->restart;
+is(sqlstate($node, 'INSERT INTO stream.journal_0 SELECT * FROM stream.journal_0 LIMIT 1'), '55000', 'refused before the first use after a restart');
+is(sqlstate($node, $_), '55000', $_) for 'DELETE FROM stream.in_use', 'TRUNCATE stream.in_use';
+is(logical_state($node), $state, 'nothing happened to the streams');
+
+# Another session looks while the restore is not through: it waits, and sees all of it or nothing.
+(my $data = slurp_file($node->basedir . '/dump.sql')) =~ s/^(?:CREATE (?:SCHEMA|EXTENSION)[^;]*;|\\(?:un)?restrict .*)$//mg;
+$node->safe_psql('postgres', 'CREATE DATABASE slow');
+$node->safe_psql('slow', 'CREATE EXTENSION stream; SELECT * FROM stream.streams');
+my $waiting = sub { $node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = '$_[0]'") };
+for my $end ('ROLLBACK', 'COMMIT')
+{
+	my $gate = $node->background_psql('slow');
+
+	$gate->query_safe('SELECT pg_advisory_lock(1)');
+	my $restore = background($node, "BEGIN;\n$data\nSELECT pg_advisory_xact_lock(1);\n$end;", dbname => 'slow');
+	wait_for { $waiting->('advisory') eq '1' } 'the restore';
+	my $look = background($node, q{SELECT stream.xlen('s')}, dbname => 'slow');
+	wait_for { $waiting->('object') eq '1' } 'the look that waits';
+	$gate->quit;
+	$restore->();
+	is(($look->())[0], $end eq 'COMMIT' ? 1000 : 0, "a look during a restore, then $end");
+}
+is(logical_state($node, 'slow'), $state, 'restored in one transaction');
+$node->safe_psql('postgres', 'CREATE DATABASE slow2');
+$node->safe_psql('slow2', 'CREATE EXTENSION stream');
+is(sqlstate($node, "BEGIN;\n$data\nSELECT stream.xlen('s')", dbname => 'slow2'), '55000', 'no use in the transaction that restores');
+$node->safe_psql('slow2', "DROP EXTENSION stream; BEGIN; CREATE EXTENSION stream;\n$data\nSELECT stream.xlen('s'); COMMIT");
+is(logical_state($node, 'slow2'), $state, 'but in the one that makes the extension, too');
+
+# Triggers were off, after somebody had found the tables empty.
+$node->safe_psql('postgres', 'CREATE DATABASE past');
+$node->safe_psql('past', 'CREATE EXTENSION stream; SELECT * FROM stream.streams');
+$node->command_ok([ 'pg_dump', '--data-only', '--disable-triggers', '-f', $node->basedir . '/data.sql', '-d', $node->connstr('postgres') ], 'dump of the data');
+$node->command_ok([ 'psql', '-qX', '-f', $node->basedir . '/data.sql', '-d', $node->connstr('past') ], 'restore past the guard');
+is(sqlstate($node, q{SELECT stream.xadd('new', '{"a":1}')}, dbname => 'past'), '55000', 'the first to write finds the rows');
+is(logical_state($node, 'past'), $state, 'and they are read');
+$node->safe_psql('past', q{SELECT stream.xadd('s', '{"n":1001}', '1001-0')});
+$node->restart;
+is($node->safe_psql('past', q{SELECT stream.xlen('s')}), 1001, 'after a restart too');
+
+# What a crash would empty is not written to.
+$node->safe_psql('past', 'ALTER TABLE stream.journal_0 SET UNLOGGED');
+is(sqlstate($node, q{SELECT stream.xadd('s', '{"a":1}')}, dbname => 'past'), '55000', 'not into an unlogged table');
+$node->safe_psql('past', 'ALTER TABLE stream.journal_0 SET LOGGED');
+is(sqlstate($node, q{SELECT stream.xadd('s', '{"a":1}')}, dbname => 'past'), '', 'when it is logged again');
+
 # A subscriber with streams of its own.
 my $subscriber = stream_node('subscriber');
 $subscriber->safe_psql('postgres', q{SELECT stream.xadd('own', '{"n":1}', '1-0')});

@@ -24,7 +24,8 @@ my $mend = q{
 	TRUNCATE stream.journal_0; INSERT INTO stream.journal_0 SELECT * FROM journal;
 	TRUNCATE stream.catalog; INSERT INTO stream.catalog SELECT * FROM catalog};
 
-# Not loaded yet, the tables may be written to.
+# By hands that keep the guard off.
+$node->safe_psql('postgres', "ALTER TABLE stream.$_ DISABLE TRIGGER ALL") for 'journal_0', 'catalog';
 my @damages = (
 	[ 'a piece is gone', q{DELETE FROM stream.journal_0 WHERE num IS NULL AND piece = 1} ],
 	[ 'the first piece is gone', q{DELETE FROM stream.journal_0 WHERE num IS NULL AND piece = 0} ],
