@@ -21,6 +21,28 @@
 #include "varatt.h"
 #endif
 
+/* 18 moved what EXPLAIN writes out of commands/explain.h. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+
+/* 18 put pg_noreturn, before the declaration, in the place of pg_attribute_noreturn(). */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn		__attribute__((noreturn))
+#endif
+
+/* 17 no longer knows the error that old_snapshot_threshold raised. */
+#if PG_VERSION_NUM >= 170000
+#define ERRCODE_SNAPSHOT_TOO_OLD	MAKE_SQLSTATE('7', '2', '0', '0', '0')
+#endif
+
+/* 18 asks whether a deferrable primary key will do. */
+#if PG_VERSION_NUM >= 180000
+#define PrimaryKeyIndex(rel)	RelationGetPrimaryKeyIndex(rel, false)
+#else
+#define PrimaryKeyIndex(rel)	RelationGetPrimaryKeyIndex(rel)
+#endif
+
 /* 16 lets a semantic action of the JSON parser fail softly. */
 #if PG_VERSION_NUM >= 160000
 typedef JsonParseErrorType JsonActionResult;

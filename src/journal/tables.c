@@ -214,7 +214,7 @@ catalog_scan(Relation rel, int64 id)
 	ScanKeyData key;
 
 	ScanKeyInit(&key, Anum_catalog_id, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
-	return systable_beginscan(rel, RelationGetPrimaryKeyIndex(rel), true, SnapshotSelf, 1, &key);
+	return systable_beginscan(rel, PrimaryKeyIndex(rel), true, SnapshotSelf, 1, &key);
 }
 
 void

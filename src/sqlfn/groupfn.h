@@ -13,7 +13,7 @@
 extern void open_group(Db *db, KeyArg key, NameArg grp, uint32 need, bool write, GroupTarget *gt);
 
 /* 22023: a stream as its own dead-letter stream. */
-extern void refuse_dead_letter(KeyArg key) pg_attribute_noreturn();
+pg_noreturn extern void refuse_dead_letter(KeyArg key);
 
 /* The consumer, min_idle and justid of a claim; *spec is all set. */
 extern void arg_claim(FunctionCallInfo fcinfo, int consumer, int min_idle, int justid, ClaimSpec *spec);

@@ -364,7 +364,7 @@ extern bool strm_shmem_ready(void);
 extern void strm_lwlock_init(LWLock *lock);
 extern LWLock *strm_registry_lock(void);
 extern LWLock *strm_listen_lock(void);
-extern void strm_raise_full(void) pg_attribute_noreturn();
+pg_noreturn extern void strm_raise_full(void);
 
 typedef struct RegistryShared
 {

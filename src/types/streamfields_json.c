@@ -31,7 +31,7 @@
 
 /* --- reading --- */
 
-typedef struct ParseState
+typedef struct FieldsParse
 {
 	JsonLexContext *lex;
 	FieldsBuilder fields;
@@ -42,10 +42,9 @@ typedef struct ParseState
 	int			members;		/* of the object itself */
 	bool		last_is_bytea;	/* its last member is named $bytea */
 	char	   *bytea;			/* value of that member, if a string */
-} ParseState;
+} FieldsParse;
 
-static void
-malformed(const char *detail) pg_attribute_noreturn();
+pg_noreturn static void malformed(const char *detail);
 
 static void
 malformed(const char *detail)
@@ -96,7 +95,7 @@ add_hex(FieldsBuilder *fields, const char *hex)
  * or object, and so on.
  */
 static JsonActionResult
-nested_start(ParseState *st, bool object)
+nested_start(FieldsParse *st, bool object)
 {
 	if (st->lex->lex_level == 0 && !object)
 		malformed("Fields must be a JSON object.");
@@ -125,7 +124,7 @@ on_array_start(void *state)
 static JsonActionResult
 on_field_start(void *state, char *name, bool isnull)
 {
-	ParseState *st = state;
+	FieldsParse *st = state;
 
 	if (st->lex->lex_level == 1)
 	{
@@ -149,7 +148,7 @@ on_field_start(void *state, char *name, bool isnull)
 static JsonActionResult
 on_field_end(void *state, char *name, bool isnull)
 {
-	ParseState *st = state;
+	FieldsParse *st = state;
 
 	if (st->lex->lex_level == 1 && st->nested_start != NULL)
 	{
@@ -172,7 +171,7 @@ on_field_end(void *state, char *name, bool isnull)
 static JsonActionResult
 on_scalar(void *state, char *token, JsonTokenType type)
 {
-	ParseState *st = state;
+	FieldsParse *st = state;
 	int			level = st->lex->lex_level;
 
 	if (level == 0)
@@ -190,7 +189,7 @@ on_scalar(void *state, char *token, JsonTokenType type)
 StreamFields *
 streamfields_from_json(const char *json, size_t len)
 {
-	ParseState	st = {0};
+	FieldsParse	st = {0};
 	JsonSemAction actions = {
 		.semstate = &st,
 		.object_start = on_object_start,

@@ -85,8 +85,7 @@ looks_like_time(const char *s)
 	return false;
 }
 
-static void
-malformed(const char *s, const char *detail) pg_attribute_noreturn();
+pg_noreturn static void malformed(const char *s, const char *detail);
 
 static void
 malformed(const char *s, const char *detail)

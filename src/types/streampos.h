@@ -51,6 +51,6 @@ extern StreamId streampos_id(const StreamPos *pos, const char *what);
 
 /* The error for a form without meaning (22023); `what` completes the sentence
  * 'position "x" cannot be used as ...', for example "the start of a range". */
-extern void streampos_refuse(const StreamPos *pos, const char *what) pg_attribute_noreturn();
+pg_noreturn extern void streampos_refuse(const StreamPos *pos, const char *what);
 
 #endif							/* STREAM_STREAMPOS_H */

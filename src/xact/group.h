@@ -137,7 +137,7 @@ extern bool group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, Gr
 /* Give up what was registered for nothing, and unlock. */
 extern void group_unlock_unused(GroupTarget *gt, GroupPend *gp, GroupShare *g);
 
-extern void strm_raise_no_group(const GroupTarget *gt) pg_attribute_noreturn();	/* 42704 */
+pg_noreturn extern void strm_raise_no_group(const GroupTarget *gt);	/* 42704 */
 
 /* --- overlay.c: the group as this transaction sees it --- */
 

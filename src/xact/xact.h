@@ -225,8 +225,8 @@ extern bool strm_open_write(Db *db, const char *name, uint32 len, uint32 need, T
 /* For adding: makes a provisional stream if it is missing and `make`. */
 extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, uint32 need, Target *t);
 
-extern void strm_raise_missing(const char *name, uint32 len) pg_attribute_noreturn();
-extern void strm_raise_exists(const char *name, uint32 len) pg_attribute_noreturn();
+pg_noreturn extern void strm_raise_missing(const char *name, uint32 len);
+pg_noreturn extern void strm_raise_exists(const char *name, uint32 len);
 extern void strm_check_broken(SharedStream *ss);
 
 /* --- pend.c: the lists --- */
