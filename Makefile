@@ -39,7 +39,8 @@ EXTRA_CLEAN = build exports.map $(OBJS:.o=.d) $(wildcard src/*/*.bc)
 # Inlining into JIT code is not worth a second compilation of every file.
 override with_llvm = no
 
-PG_CONFIG ?= $(firstword $(wildcard /usr/lib/postgresql/15/bin/pg_config) pg_config)
+# The newest of Debian's servers that we support, if none is named.
+PG_CONFIG ?= $(lastword pg_config $(sort $(wildcard /usr/lib/postgresql/1[5-8]/bin/pg_config)))
 export PG_CONFIG
 
 .DEFAULT_GOAL := all

@@ -10,7 +10,8 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$ROOT/build
 LOG=$BUILD/log
-PG_CONFIG=${PG_CONFIG:-/usr/lib/postgresql/15/bin/pg_config}
+# The newest of Debian's servers that we support, if none is named.
+PG_CONFIG=${PG_CONFIG:-$(compgen -G '/usr/lib/postgresql/1[5-8]/bin/pg_config' | sort | tail -n 1 | grep . || echo pg_config)}
 BINDIR=$("$PG_CONFIG" --bindir)
 PGXS_SRC=$(dirname "$("$PG_CONFIG" --pgxs)")/..
 SERVER_USER=${SERVER_USER:-postgres}

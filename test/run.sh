@@ -113,6 +113,10 @@ shared_cluster()
 	if [ ! -f "$RUN/data/postmaster.pid" ]; then cluster_start "$RUN" "statement_timeout = '60s'"; fi
 }
 
+# What pg_regress says of a test: in 15, and since 16 in TAP.
+OK='\.\.\. ok|^ok [0-9]+ +[-+] '
+BAD='\.\.\. (FAILED|failed)|^not ok [0-9]+ +[-+] '
+
 # regress_like PROGRAM DATABASE LOG ARGUMENT...
 regress_like()
 {
@@ -125,9 +129,9 @@ regress_like()
 		as_server "$program" --bindir="$BINDIR" --host="$RUN" --port=5432 --user=postgres \
 			--dbname="$db" --outputdir="$RUN/out/$name" "$@") >"$LOG/$name.log" 2>&1
 	status=$?
-	grep -E '\.\.\. (ok|FAILED|failed)' "$LOG/$name.log" || cat "$LOG/$name.log"
-	ok=$(grep -cE '\.\.\. ok' "$LOG/$name.log")
-	bad=$(grep -cE '\.\.\. (FAILED|failed)' "$LOG/$name.log")
+	grep -E "$OK|$BAD" "$LOG/$name.log" || cat "$LOG/$name.log"
+	ok=$(grep -cE "$OK" "$LOG/$name.log")
+	bad=$(grep -cE "$BAD" "$LOG/$name.log")
 	rm -rf "$LOG/$name.results"
 	cp -r "$RUN/out/$name/results" "$LOG/$name.results" 2>/dev/null
 	if [ $status -ne 0 ] && [ -f "$RUN/out/$name/regression.diffs" ]; then

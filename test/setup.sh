@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what is missing on a Debian 12 machine.
+# Installs what is missing on a machine with Debian 12 or 13.
 #
 #	test/setup.sh build		the compiler, the server and its headers
 #	test/setup.sh test		and what the tests need
@@ -7,6 +7,9 @@
 #
 # As root, or as a user with sudo.  Where nothing is missing it does nothing
 # and needs no network.  Clusters that Debian's packages create are left alone.
+#
+# The server is the one PG_CONFIG names, or the one this release of Debian has.
+# What is missing in a server of one's own making is only told.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,18 +24,46 @@ have_pkg() { dpkg -s "$1" 2>/dev/null | grep -q '^Status: install ok installed';
 have_cmd() { command -v "$1" >/dev/null; }
 have_file() { compgen -G "$1" >/dev/null; }
 
+PG_CONFIG=${PG_CONFIG:-pg_config}
+if "$PG_CONFIG" --pgxs >/dev/null 2>&1; then
+	pg=$("$PG_CONFIG" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+	bindir=$("$PG_CONFIG" --bindir)
+	sharedir=$("$PG_CONFIG" --sharedir)
+	pgxs=$("$PG_CONFIG" --pgxs)
+else
+	case $(. /etc/os-release; echo "${VERSION_ID:-}") in
+		13) pg=17 ;;
+		*) pg=15 ;;
+	esac
+	bindir=/usr/lib/postgresql/$pg/bin
+	sharedir=/usr/share/postgresql/$pg
+	pgxs=/usr/lib/postgresql/$pg/lib/pgxs/src/makefiles/pgxs.mk
+fi
+
+# need_extension NAME PACKAGE
+need_extension()
+{
+	if have_file "$sharedir/extension/$1.control"; then
+		:
+	elif [ "$bindir" = "/usr/lib/postgresql/$pg/bin" ]; then
+		need "postgresql-$pg-$2"
+	else
+		echo "# not in the server of $PG_CONFIG, install by hand: $1"
+	fi
+}
+
 have_cmd gcc || need gcc
 have_cmd make || need make
 have_file '/usr/include/*/gnu/libc-version.h' || have_file /usr/include/gnu/libc-version.h || need libc6-dev
-have_file /usr/lib/postgresql/15/bin/postgres || need postgresql-15
-have_file /usr/lib/postgresql/15/lib/pgxs/src/makefiles/pgxs.mk || need postgresql-server-dev-15
+have_file "$bindir/postgres" || need "postgresql-$pg"
+have_file "$pgxs" || need "postgresql-server-dev-$pg"
 
 if [ "$goal" = test ]; then
 	have_cmd clang || need clang
-	have_file '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' || need libclang-rt-14-dev
+	have_file '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' || need libclang-rt-dev
 	perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl
-	have_file /usr/share/postgresql/15/extension/pgtap.control || need postgresql-15-pgtap
-	have_file /usr/share/postgresql/15/extension/pg_cron.control || need postgresql-15-cron
+	need_extension pgtap pgtap
+	need_extension pg_cron cron
 	have_cmd python3 || need python3
 	/usr/bin/python3 -c 'import psycopg' 2>/dev/null || need python3-psycopg
 	/usr/bin/python3 -c 'import psycopg2' 2>/dev/null || need python3-psycopg2
@@ -41,7 +72,7 @@ if [ "$goal" = test ]; then
 elif [ "$goal" = bench ]; then
 	have_cmd redis-server || need redis-server
 	have_cmd redis-benchmark || need redis-tools
-	have_file /usr/share/postgresql/15/extension/pgq.control || need postgresql-15-pgq3
+	need_extension pgq pgq3
 	have_file /usr/include/postgresql/libpq-fe.h || need libpq-dev
 fi
 
