@@ -43,6 +43,9 @@ BEGIN;
 SELECT xadd('scan', fields('n', 'own'), id => '501-0');
 SELECT xdel('scan', '500-0');
 SELECT * FROM xrange('scan', '499');
+-- and where the scan begins anew with other arguments
+SELECT n, r.* FROM generate_series(1, 3) n, LATERAL xrevrange('scan', count => n) r ORDER BY 1, 2;
+SELECT n, count(r.id), sum(length(r.fields::text)) FROM generate_series(1, 5) n, LATERAL xrange('scan', count => n * 100) r GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM xrange('scan') WHERE xdel('scan', id::text) = 1;
 SELECT count(*) FROM xrange('scan');
 ROLLBACK;

@@ -51,6 +51,7 @@ typedef struct RangeScan
 	bool		wants_fields;
 	List	   *args;			/* of ExprState */
 	FmgrInfo	function;
+	TupleTableSlot *stored_slot;	/* of rows in the tuple store */
 
 	enum
 	{
@@ -68,7 +69,6 @@ typedef struct RangeScan
 	StreamId	id;
 	FieldsBuf	fields;
 	Tuplestorestate *stored;
-	TupleTableSlot *stored_slot;
 } RangeScan;
 
 /* --- planning --- */
@@ -192,6 +192,9 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 	fmgr_info_set_expr((Node *) s->call, &s->function);
 	s->args = ExecInitExprList(s->call->args, &node->ss.ps);
 	s->context = AllocSetContextCreate(estate->es_query_cxt, "stream range", ALLOCSET_DEFAULT_SIZES);
+	/* the server puts it away after our end, so it must not lie in that context */
+	s->stored_slot = ExecInitExtraTupleSlot(estate, node->ss.ss_ScanTupleSlot->tts_tupleDescriptor,
+											&TTSOpsMinimalTuple);
 	s->how = SCAN_NEW;
 }
 
@@ -224,8 +227,6 @@ store(RangeScan *s, FunctionCallInfo fcinfo)
 	fcinfo->resultinfo = (Node *) &rsinfo;
 	(void) FunctionCallInvoke(fcinfo);
 	s->stored = rsinfo.setResult;
-	if (s->stored_slot == NULL)
-		s->stored_slot = ExecInitExtraTupleSlot(ss->ps.state, rsinfo.expectedDesc, &TTSOpsMinimalTuple);
 	FreeExprContext(econtext, true);
 }
 
