@@ -11,20 +11,29 @@ CREATE TYPE stream.role (
 );
 COMMENT ON TYPE stream.role IS 'a role in the tables of the extension: its oid inside, its name outside';
 
+-- Rows are written while a transaction commits, when it has no snapshot any more,
+-- and the server asks for one where a table has a TOAST table.  It gives a table
+-- none whose columns are all plain at the end of a command, so those that would
+-- not be are added by the command that makes them so.
+
 CREATE TABLE stream.catalog (
-    id bigint PRIMARY KEY,
-    name text COLLATE "C" NOT NULL,
-    owner stream.role NOT NULL,
-    node_max_bytes integer NOT NULL,
-    node_max_entries integer NOT NULL
+    id bigint PRIMARY KEY
 );
+ALTER TABLE stream.catalog
+    ADD COLUMN name text COLLATE "C" NOT NULL,
+    ADD COLUMN owner stream.role NOT NULL,
+    ADD COLUMN node_max_bytes integer NOT NULL,
+    ADD COLUMN node_max_entries integer NOT NULL,
+    ALTER COLUMN name SET STORAGE PLAIN;
 COMMENT ON TABLE stream.catalog IS 'streams of this database; not to be written by hand';
 
 CREATE TABLE stream.privilege (
     stream_id bigint NOT NULL,
-    grantee stream.role NOT NULL,
-    privileges text COLLATE "C" NOT NULL
+    grantee stream.role NOT NULL
 );
+ALTER TABLE stream.privilege
+    ADD COLUMN privileges text COLLATE "C" NOT NULL,
+    ALTER COLUMN privileges SET STORAGE PLAIN;
 CREATE INDEX privilege_stream ON stream.privilege (stream_id);
 COMMENT ON TABLE stream.privilege IS 'grants of streams; not to be written by hand';
 
@@ -40,10 +49,11 @@ CREATE TABLE stream.journal_0 (
     num bigint,
     piece_set bigint NOT NULL,
     piece integer NOT NULL,
-    crc integer,
-    bytes bytea NOT NULL
+    crc integer
 ) WITH (autovacuum_enabled = false);
-ALTER TABLE stream.journal_0 ALTER COLUMN bytes SET STORAGE PLAIN;
+ALTER TABLE stream.journal_0
+    ADD COLUMN bytes bytea NOT NULL,
+    ALTER COLUMN bytes SET STORAGE PLAIN;
 COMMENT ON TABLE stream.journal_0 IS 'change sets of committed transactions; not to be written by hand';
 
 -- Not dumped: it is about this database, not about what its streams hold.
