@@ -20,7 +20,8 @@ SOCKET_DIR_MAX=80				# of the 107 bytes a socket's path may have
 # The environment of whoever calls must not point the tests at another server.
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS PGDATA PGPASSWORD
 export PGUSER=postgres
-export LC_ALL=C.UTF-8
+# LANG too: PostgreSQL's test modules take LC_ALL away.
+export LC_ALL=C.UTF-8 LANG=C.UTF-8
 
 mkdir -p "$LOG"
 
