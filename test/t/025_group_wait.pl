@@ -437,7 +437,7 @@ for my $then ('reads', 'ends', 'idles')
 		my $started = Time::HiRes::time();
 		add($key, 1);
 		wait_for { sql("SELECT state = 'idle' FROM pg_stat_activity WHERE pid = $pid") eq 't' } 'the first one told';
-		my $states = sql("SELECT string_agg(state, ' ') FROM activity WHERE stream = '$key'");
+		my $states = sql("SELECT string_agg(state, ' ' ORDER BY pid = $pid DESC) FROM activity WHERE stream = '$key'");
 		if (Time::HiRes::time() - $started > 0.6)
 		{
 			# too slow to tell: the second is nearly over
