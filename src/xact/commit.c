@@ -440,7 +440,9 @@ settle_streams(void)
 /*
  * A transaction that has done nothing but first deliveries need not wait for
  * the disk: should a crash forget it, its entries are delivered again.  (What
- * later transactions do with them is behind it in the log.)
+ * later transactions do with them is behind it in the log.)  Where anything has
+ * been logged we do not ask what: it may be no more than the hint bits of a
+ * page, which a server with checksums logs.
  */
 static void
 hurry(void)
