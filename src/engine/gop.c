@@ -34,16 +34,39 @@ put_num(uint8_t *p, uint64_t v, int bytes)
 	return p;
 }
 
-static StreamId
-get_id(const uint8_t *p)
+/* Written out, so that the compiler makes one load of it: records are read
+ * several times on their way. */
+static inline uint64_t
+get_u64(const uint8_t *p)
 {
-	return (StreamId) {get_num(p, 8), get_num(p + 8, 8)};
+	return (uint64_t) p[0] | (uint64_t) p[1] << 8 | (uint64_t) p[2] << 16 | (uint64_t) p[3] << 24 |
+		(uint64_t) p[4] << 32 | (uint64_t) p[5] << 40 | (uint64_t) p[6] << 48 | (uint64_t) p[7] << 56;
 }
 
-static uint8_t *
+static inline StreamId
+get_id(const uint8_t *p)
+{
+	return (StreamId) {get_u64(p), get_u64(p + 8)};
+}
+
+static inline uint8_t *
+put_u64(uint8_t *p, uint64_t v)
+{
+	p[0] = (uint8_t) v;
+	p[1] = (uint8_t) (v >> 8);
+	p[2] = (uint8_t) (v >> 16);
+	p[3] = (uint8_t) (v >> 24);
+	p[4] = (uint8_t) (v >> 32);
+	p[5] = (uint8_t) (v >> 40);
+	p[6] = (uint8_t) (v >> 48);
+	p[7] = (uint8_t) (v >> 56);
+	return p + 8;
+}
+
+static inline uint8_t *
 put_id(uint8_t *p, StreamId id)
 {
-	return put_num(put_num(p, id.ms, 8), id.seq, 8);
+	return put_u64(put_u64(p, id.ms), id.seq);
 }
 
 /* --- what a kind has --- */
@@ -176,7 +199,7 @@ gop_record(const Gop *g, uint32_t i)
 {
 	const uint8_t *p = g->records + i * record_bytes(g);
 
-	return (GopRecord) {get_id(p), record_bytes(g) > 16 ? get_num(p + 16, 8) : g->count};
+	return (GopRecord) {get_id(p), record_bytes(g) > 16 ? get_u64(p + 16) : g->count};
 }
 
 static bool
