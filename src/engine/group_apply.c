@@ -316,6 +316,7 @@ typedef struct Deliver
 	StreamId	place;			/* for entries_read */
 	LiveWalk	live;
 	uint32_t	at;				/* the next record */
+	uint64_t	in_run;			/* live entries of the run under way */
 	bool		made;			/* any record */
 } Deliver;
 
@@ -357,7 +358,10 @@ deliver_fill(Deliver *d, const GopRun *run)
 	EngStatus	st;
 
 	sid_next(&lo);
-	g->undelivered -= group_undelivered(a, d->ap->s, g, lo, run->last);
+	d->in_run = stream_count(a, d->ap->s, lo, run->last);
+	/* nearly always it lies above the cursor, and all of it was undelivered */
+	g->undelivered -= sid_cmp(run->after, g->cursor) >= 0 ? d->in_run
+		: group_undelivered(a, d->ap->s, g, lo, run->last);
 	st = idset_remove(a, &g->gaps, lo, run->last, ARENA_CHARGED);
 	assert(st == ENG_OK);
 	(void) st;
@@ -375,14 +379,11 @@ deliver_records(Deliver *d, const GopRun *run)
 {
 	Apply	   *ap = d->ap;
 	StreamGroup *g = ap->g;
-	StreamId	lo = run->after;
 	PendingRecord batch[PENDING_BATCH];
 	PendingRecord old;
 	size_t		n = 0;
-	bool		all_live;
+	bool		all_live = d->in_run == run->n;
 
-	sid_next(&lo);
-	all_live = run->n > 0 && stream_count(ap->a, ap->s, lo, run->last) == run->n;
 	for (uint32_t i = 0; i < run->n; i++)
 	{
 		GopRecord	rec = gop_record(ap->op, d->at++);
