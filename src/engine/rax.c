@@ -533,24 +533,48 @@ trail_note(Trail *t, Place place, const RaxNode *n, unsigned edge)
 	}
 }
 
-/* Walk to a key that is there; gives its place. */
-static Place
-walk_trail(const Arena *a, const Rax *r, const uint8_t *key, size_t len, Trail *t)
+/* Walk to a key; gives its place and value.  False: it is not there. */
+static bool
+walk_trail(const Arena *a, const Rax *r, const uint8_t *key, size_t len, Trail *t, Place *found, uint64_t *value)
 {
 	Place		place = {NULL, 0};
-	size_t		i = 0;
+	Ref			ref = {r->root, false};
+	RaxNode    *n;
 
 	memset(t, 0, sizeof(*t));
-	while (i < len)
+	for (size_t i = 0; i < len;)
 	{
-		RaxNode    *n = node_at(a, place_get(r, place).to);
-		unsigned	edge = n->flags & NODE_RUN ? 0 : edge_at_least(n, key[i]);
+		unsigned	edge = 0;
 
+		if (ref.leaf)
+			return false;
+		n = node_at(a, ref.to);
+		if (n->flags & NODE_RUN)
+		{
+			if (len - i < n->size || memcmp(n->bytes, key + i, n->size) != 0)
+				return false;
+			i += n->size;
+		}
+		else
+		{
+			edge = edge_at_least(n, key[i]);
+			if (edge == n->size || n->bytes[edge] != key[i])
+				return false;
+			i++;
+		}
 		trail_note(t, place, n, edge);
-		i += n->flags & NODE_RUN ? n->size : 1;
 		place = (Place) {n, edge};
+		ref = get_link(n, edge);
 	}
-	return place;
+	*found = place;
+	*value = ref.to;
+	if (ref.leaf)
+		return true;
+	n = node_at(a, ref.to);
+	if ((n->flags & NODE_KEY) == 0)
+		return false;
+	*value = *value_of(n);
+	return true;
 }
 
 bool
@@ -560,10 +584,12 @@ rax_remove(Arena *a, Rax *r, const void *key, size_t len, uint64_t *old)
 	Place		place;
 	Ref			ref;
 	RaxNode    *n;
+	uint64_t	value;
 
-	if (!rax_find(a, r, key, len, old))
+	if (r->root == 0 || !walk_trail(a, r, key, len, &t, &place, &value))
 		return false;
-	place = walk_trail(a, r, key, len, &t);
+	if (old != NULL)
+		*old = value;
 	ref = place_get(r, place);
 	r->nkeys--;
 

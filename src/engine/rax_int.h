@@ -153,7 +153,9 @@ run_match(const RaxNode *n, const uint8_t *key, size_t len)
 	unsigned	most = len < n->size ? (unsigned) len : n->size;
 	unsigned	j = 0;
 
-	while (j < most && n->bytes[j] == key[j])
+	if (memcmp(n->bytes, key, most) == 0)
+		return most;
+	while (n->bytes[j] == key[j])
 		j++;
 	return j;
 }

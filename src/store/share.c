@@ -253,6 +253,16 @@ flight_word(EngHandle part, bool taken, uint64 attempts)
 	return part >> 4 | (taken ? TAKEN_BIT : 0) | Min(attempts, ATTEMPTS_MAX) << ATTEMPTS_SHIFT;
 }
 
+static Flight
+flight_of_word(uint64 word)
+{
+	return (Flight) {
+		.part = (word & PART_MASK) << 4,
+		.taken = (word & TAKEN_BIT) != 0,
+		.attempts = (uint32) (word >> ATTEMPTS_SHIFT)
+	};
+}
+
 bool
 strm_flight_get(const GroupShare *g, StreamId id, Flight *f)
 {
@@ -265,9 +275,7 @@ strm_flight_get(const GroupShare *g, StreamId id, Flight *f)
 	sid_to_key(id, key);
 	if (!rax_find(&StrmArena, &g->flight, key, 16, &word))
 		return false;
-	f->part = (word & PART_MASK) << 4;
-	f->taken = (word & TAKEN_BIT) != 0;
-	f->attempts = (uint32) (word >> ATTEMPTS_SHIFT);
+	*f = flight_of_word(word);
 	return true;
 }
 
@@ -275,15 +283,21 @@ bool
 strm_flight_begin(GroupShare *g, StreamId id, EngHandle part, bool taken)
 {
 	uint8		key[16];
-	Flight		f;
+	Flight		f = {0};
+	uint64		before;
 	EngStatus	st;
 
-	(void) strm_flight_get(g, id, &f);
 	sid_to_key(id, key);
-	st = rax_insert(&StrmArena, &g->flight, key, 16, flight_word(part, taken, f.attempts), NULL,
-					ARENA_SHRINK);
+	st = rax_insert(&StrmArena, &g->flight, key, 16, flight_word(part, taken, 0), &before, ARENA_SHRINK);
 	if (st != ENG_OK && st != ENG_EXISTS)
 		return false;
+	if (st == ENG_EXISTS)
+	{
+		/* attempts, or ours already; the key is there: no memory is needed */
+		f = flight_of_word(before);
+		(void) rax_insert(&StrmArena, &g->flight, key, 16, flight_word(part, taken, f.attempts), NULL,
+						  ARENA_SHRINK);
+	}
 	g->nflight += f.part == 0;
 	if (f.part != part)
 		STRM_PTR(Part, part)->nflight++;
