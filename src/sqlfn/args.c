@@ -202,6 +202,14 @@ arg_array(FunctionCallInfo fcinfo, int n, const char *name, Datum **elems, bool 
 
 	arg_not_null(fcinfo, n, name);
 	array = PG_GETARG_ARRAYTYPE_P(n);
+	if (ARR_NDIM(array) == 0)
+	{
+		/* as most calls of xadd bring it */
+		*elems = NULL;
+		if (nulls != NULL)
+			*nulls = NULL;
+		return 0;
+	}
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, elems, &isnull, &count);
 	for (int i = 0; nulls == NULL && i < count; i++)
