@@ -90,7 +90,7 @@ stream_xackdel(PG_FUNCTION_ARGS)
 	int32	   *results = no_results(&a);
 	GroupTarget gt;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (a.n > 0 &&
 		strm_open_group(db, key.name, key.len, grp.name, grp.len, PRIV_UPDATE | PRIV_DELETE, true, &gt))
 	{
@@ -130,7 +130,7 @@ stream_xdelex(PG_FUNCTION_ARGS)
 	int32	   *results = no_results(&a);
 	Target		t;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (a.n > 0 && strm_open_write(db, key.name, key.len, PRIV_DELETE, &t))
 		(void) strm_delete(&t, a.ids, a.n, refs, results);
 	put_results(fcinfo, &a, results);

@@ -245,7 +245,7 @@ fields_buf_put(FieldsBuf *b, const NodeEntry *e)
 void
 rows_begin(FunctionCallInfo fcinfo, RowSink *sink, bool with_key)
 {
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	sink->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->with_key = with_key;
 	sink->key = (Datum) 0;

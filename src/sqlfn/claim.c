@@ -107,7 +107,7 @@ stream_xclaim(PG_FUNCTION_ARGS)
 	spec.force = arg_bool(fcinfo, 8, false);
 	if (!PG_ARGISNULL(10))
 		spec.last_id = PG_GETARG_STREAMID(10);
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	open_group(db, key, grp, PRIV_UPDATE, true, &gt);
 	strm_group_claim(&gt, a.ids, a.n, &spec, &list);
 	put_claimed(fcinfo, &gt.t, &list, spec.justid);
@@ -142,7 +142,7 @@ stream_xautoclaim(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("count must be positive")));
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	open_group(db, key, grp, PRIV_UPDATE, true, &gt);
 	strm_group_autoclaim(&gt, start, count, &spec, &list);
 	put_claimed(fcinfo, &gt.t, &list, spec.justid);

@@ -87,7 +87,7 @@ each_group(FunctionCallInfo fcinfo, const char *what,
 	KeyArg	   *keys;
 	int			nkeys = streams_allowed(db, PRIV_SELECT, &keys);
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	for (int i = 0; i < nkeys; i++)
 	{
 		MemoryContext before = MemoryContextSwitchTo(context);

@@ -58,7 +58,7 @@ stream_xpending_summary(PG_FUNCTION_ARGS)
 	Datum		values[4] = {0};
 	bool		nulls[4] = {false};
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	open_group(db, key, grp, PRIV_SELECT, false, &gt);
 	if (!strm_group_view(&gt, &v))
 		strm_raise_no_group(&gt);
@@ -103,7 +103,7 @@ stream_xpending(PG_FUNCTION_ARGS)
 	GroupView	v;
 	int			n = 0;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	open_group(db, key, grp, PRIV_SELECT, false, &gt);
 	if (count > 0)
 		n = strm_pending_view(&gt, from, to, count, consumer.name, consumer.len, of_consumer, min_idle, &views);
@@ -142,7 +142,7 @@ stream_xinfo_groups(PG_FUNCTION_ARGS)
 	Target		t;
 	int			n;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (!strm_open_read(db, key.name, key.len, PRIV_SELECT, &t))
 		strm_raise_missing(key.name, key.len);
 	n = strm_groups_view(&t, &views);
@@ -175,7 +175,7 @@ stream_xinfo_consumers(PG_FUNCTION_ARGS)
 	GroupTarget gt;
 	int			n;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	open_group(db, key, grp, PRIV_SELECT, false, &gt);
 	n = strm_consumers_view(&gt, &views);
 	if (n < 0)

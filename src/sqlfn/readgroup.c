@@ -238,7 +238,7 @@ begin_call(FunctionCallInfo fcinfo, GroupCall *call, const char *command, int op
 	call->maxcount = PG_INT64_MAX;
 	if (block >= 0)
 		refuse_block();
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	return block;
 }
 

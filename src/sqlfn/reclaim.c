@@ -203,7 +203,7 @@ stream_xreclaim(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("count must be positive")));
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	open_group(db, key, grp, PRIV_UPDATE, true, &gt);
 	r = reclaim(db, &gt, spec);
 	values[0] = Int64GetDatum(r.released);
@@ -281,7 +281,7 @@ stream_xreclaim_all(PG_FUNCTION_ARGS)
 	KeyArg	   *keys;
 	int			nkeys = streams_allowed(db, PRIV_UPDATE, &keys);
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	for (int i = 0; i < nkeys; i++)
 	{
 		GroupTarget gt;

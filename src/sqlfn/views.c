@@ -166,7 +166,7 @@ stream_streams_rows(PG_FUNCTION_ARGS)
 	Db		   *db = strm_use("view stream.streams", false);
 	StreamRow	row;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	each_stream(db, PRIV_SELECT, stream_visit, stream_emit, &row);
 	return (Datum) 0;
@@ -199,7 +199,7 @@ stream_grants_rows(PG_FUNCTION_ARGS)
 	Db		   *db = strm_use("view stream.grants", false);
 	StreamRow	row;
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	row.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	each_stream(db, PRIV_SELECT, stream_visit, grants_emit, &row);
 	return (Datum) 0;
@@ -325,7 +325,7 @@ stream_activity_rows(PG_FUNCTION_ARGS)
 	Db		   *db = strm_use("view stream.activity", false);
 	ActivityRows rows = {.cap = 2 * MaxBackends};
 
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	rows.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rows.actors = palloc(rows.cap * sizeof(Actor));
 	rows.groups = palloc(rows.cap * GROUP_NAME_MAX);
@@ -344,7 +344,7 @@ stream_memory_rows(PG_FUNCTION_ARGS)
 	ArenaStats	st;
 
 	(void) strm_use("view stream.memory", false);
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	arena_stats(&StrmArena, &st);
 	{
 		Datum		values[] = {
