@@ -179,6 +179,9 @@ sleep_in_line(TimestampTz deadline, uint64 due)
 		TimestampTz at = alarm == PG_UINT64_MAX ? PG_INT64_MAX : timestamptz_from_ms(alarm);
 		TimestampTz until = deadline != 0 ? Min(deadline, at) : at;
 
+		/* our own looking may be what woke us: time goes by all the same */
+		if (deadline != 0 && GetCurrentTimestamp() >= deadline)
+			return false;
 		if (alarm == 0)
 			return true;
 		if (!sleep_until(until == PG_INT64_MAX ? 0 : until, true))
@@ -188,12 +191,11 @@ sleep_in_line(TimestampTz deadline, uint64 due)
 	}
 }
 
-/* Wait until there is something to read, and read it.  block: milliseconds, 0
- * for ever. */
+/* Wait until there is something to read, and read it; no longer than
+ * spec.until. */
 static void
-wait_for_groups(GroupCall *call, FieldsBuf *buf, int64 block)
+wait_for_groups(GroupCall *call, FieldsBuf *buf)
 {
-	TimestampTz deadline = deadline_after(block);
 	int64		n;
 
 	for (;;)
@@ -211,7 +213,7 @@ wait_for_groups(GroupCall *call, FieldsBuf *buf, int64 block)
 		if (n > 0 || !call->spec.waits)
 			break;
 		/* the time over, a last look, which makes the consumer */
-		call->spec.waits = sleep_in_line(deadline, due);
+		call->spec.waits = sleep_in_line(call->spec.until, due);
 	}
 	strm_wait_leave();
 }
@@ -252,8 +254,9 @@ run_call(GroupCall *call, int64 block)
 		if (call->cursors[i].history)
 			block = -1;
 	call->spec.waits = block >= 0 && call->n > 0;
+	call->spec.until = deadline_after(block);
 	if (read_groups(call, &buf) == 0 && call->spec.waits)
-		wait_for_groups(call, &buf, block);
+		wait_for_groups(call, &buf);
 	else if (strm_waiting())
 		strm_wait_leave();		/* he is back whom xwaitgroup told to come */
 }
@@ -263,9 +266,10 @@ run_call(GroupCall *call, int64 block)
  * of one stream.
  *
  * pos: `>` or an id; NULL is `>`.  count: entries; NULL is 100, not positive
- * all.  block: how long to wait if there is nothing; 0 for ever.  noack: what
- * is new is delivered without becoming pending.  claim: pending entries idle
- * for longer come first; NULL: for longer than the group's retry.
+ * all.  block: how long to wait if there is nothing, or for somebody who changes
+ * the group; 0 for ever.  noack: what is new is delivered without becoming
+ * pending.  claim: pending entries idle for longer come first; NULL: for longer
+ * than the group's retry.
  *
  * Rows (key, id, fields, idle, deliveries): idle and deliveries as they were
  * before, 0 for new entries.  A consumer that is not there is made.  22023,

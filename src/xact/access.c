@@ -15,7 +15,6 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -382,7 +381,8 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 		strm_unlock(p->ss);
 		if (broken)
 			strm_check_broken(p->ss);
-		XactLockTableWait(xid, NULL, NULL, XLTW_None);
-		CHECK_FOR_INTERRUPTS();
+		t->late = !strm_wait_xact(xid, t->until);
+		if (t->late)
+			return false;
 	}
 }

@@ -714,21 +714,23 @@ take(GroupTarget *gt, const ReadSpec *spec, Call *call, uint32 want, GivenList *
 	collect_init(&c, gt, gp, spec, call, &u, want);
 	c.registers = true;
 	c.hints = c.p->ndels == 0 && c.p->ntrims == 0;
-	if (!group_lock(gt, gp, false, &u, &c.g))
-		strm_raise_no_group(gt);
-	c.part = c.p->part;
-	exists = overlay_exists(gt, gp);
+	exists = group_lock(gt, gp, false, &u, &c.g);
 	if (exists)
 	{
-		c.base = overlay_base(gt, gp);
-		collect(&c);
+		c.part = c.p->part;
+		exists = overlay_exists(gt, gp);
+		if (exists)
+		{
+			c.base = overlay_base(gt, gp);
+			collect(&c);
+		}
+		if (chosen(&c) == 0)
+			group_unlock_unused(gt, gp, c.g);
+		else
+			strm_unlock(gt->t.ss);
 	}
 	n = chosen(&c);
-	if (n == 0)
-		group_unlock_unused(gt, gp, c.g);
-	else
-		strm_unlock(gt->t.ss);
-	if (!exists)
+	if (!exists && !gt->t.late)
 		strm_raise_no_group(gt);
 	if (n > 0)
 	{
@@ -753,6 +755,7 @@ strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 
 	if (left > 0 && !strm_open_write(gt->t.db, gt->t.name, gt->t.len, gt->t.need, &gt->t))
 		strm_raise_no_group(gt);
+	gt->t.until = spec->until;
 	while (left > 0)
 	{
 		uint32		want = (uint32) Min(left, BATCH);
@@ -765,6 +768,6 @@ strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 	}
 	call_free(&call);
 	/* who is given something is made by that */
-	if (!known && out->n == before && !spec->waits)
+	if (!known && out->n == before && !spec->waits && !gt->t.late)
 		(void) strm_consumer_create(gt, spec->consumer, spec->consumer_len);
 }

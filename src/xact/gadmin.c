@@ -293,6 +293,7 @@ strm_consumer_create(GroupTarget *gt, const char *consumer, uint32 len)
 {
 	GroupPend  *gp = gpend_find(gt->t.pend, gt->name, gt->len);
 	GroupShare *g;
+	TimestampTz until = gt->t.until;
 	Unseen		u = {0};
 	bool		there = false;
 	bool		exists;
@@ -312,9 +313,14 @@ strm_consumer_create(GroupTarget *gt, const char *consumer, uint32 len)
 		return false;
 	if (!strm_open_write(gt->t.db, gt->t.name, gt->t.len, gt->t.need, &gt->t))
 		strm_raise_no_group(gt);
+	gt->t.until = until;
 	gp = gpend_prepare(gt->t.pend, gt->name, gt->len, len, 0, 0);
 	if (!group_lock(gt, gp, false, &u, &g))
+	{
+		if (gt->t.late)
+			return false;
 		strm_raise_no_group(gt);
+	}
 	exists = overlay_exists(gt, gp);
 	there = exists && has_consumer(gt, gp, consumer, len);
 	if (exists && !there)

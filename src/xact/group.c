@@ -9,8 +9,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -249,8 +247,9 @@ group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g
 		strm_unlock(p->ss);
 		if (full)
 			strm_raise_full();
-		XactLockTableWait(xid, NULL, NULL, XLTW_None);
-		CHECK_FOR_INTERRUPTS();
+		gt->t.late = !strm_wait_xact(xid, gt->t.until);
+		if (gt->t.late)
+			return false;
 	}
 }
 

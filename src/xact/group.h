@@ -130,7 +130,7 @@ extern bool pend_only_delivers(const Pend *p);
 /*
  * Lock the stream with the group in use, or for changing it (admin), its
  * share in *g; waits for whom it must.  u: filled with what the snapshot does
- * not see.  False: the stream is gone, find it again.  53200.
+ * not see.  False: the stream is gone, find it again; or gt->t.late.  53200.
  */
 extern bool group_lock(GroupTarget *gt, GroupPend *gp, bool admin, Unseen *u, GroupShare **g);
 
@@ -297,6 +297,8 @@ typedef struct ReadSpec
 	bool		noack;
 	int64		claim;			/* ms idle; -1: what the group's policy says */
 	bool		waits;			/* not the last look: the consumer is not made yet */
+	TimestampTz until;			/* for whoever changes the group it waits no longer than so; 0: as
+								 * long as it takes */
 } ReadSpec;
 
 extern void given_room(GivenList *out, int more);
@@ -305,7 +307,8 @@ extern void given_room(GivenList *out, int more);
 extern bool strm_open_group(Db *db, const char *key, uint32 key_len, const char *grp, uint32 grp_len,
 							uint32 need, bool write, GroupTarget *gt);
 
-/* xreadgroup `>`: appends to out what the consumer is given; 42704. */
+/* xreadgroup `>`: appends to out what the consumer is given, nothing if the
+ * group is not to be had in time; 42704. */
 extern void strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out);
 
 /* For those who wait.  Would strm_group_read give anything?  *due (may be NULL):

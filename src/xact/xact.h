@@ -199,6 +199,8 @@ typedef struct Target
 	bool		provisional;	/* it is there only for transactions that are making it */
 	uint32		node_max_bytes;
 	uint32		node_max_entries;
+	TimestampTz until;			/* the operation waits for others no longer than so; 0: as long as it takes */
+	bool		late;			/* it has given up for that */
 } Target;
 
 /* --- access.c: finding streams and the right to use them --- */
@@ -228,6 +230,12 @@ extern bool strm_open_add(Db *db, const char *name, uint32 len, bool make, uint3
 pg_noreturn extern void strm_raise_missing(const char *name, uint32 len);
 pg_noreturn extern void strm_raise_exists(const char *name, uint32 len);
 extern void strm_check_broken(SharedStream *ss);
+
+/* --- limit.c --- */
+
+/* Wait for the end of a transaction, as for a row; until: no longer than so (0:
+ * as long as it takes).  False: the time was over before.  40P01, 55P03. */
+extern bool strm_wait_xact(TransactionId xid, TimestampTz until);
 
 /* --- pend.c: the lists --- */
 

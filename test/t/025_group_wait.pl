@@ -245,6 +245,50 @@ is(sqlstate($node, q{BEGIN; CALL xwaitgroup('s1', 'g')}), '25001', 'xwaitgroup i
 	is(sql("CALL xwaitgroup('$key', 'g', '50 ms')"), 'f', 'xwaitgroup: not ready');
 }
 
+# Time spent waiting for somebody who has the group, or the stream, to himself
+# counts.  What there is is not read then, and no consumer is made.
+for my $change (
+	"xgroup_destroy('KEY', 'g')", "xgroup_setid('KEY', 'g', '0')", "xgroup_set('KEY', 'g', retry => '1 h')",
+	"xgroup_delconsumer('KEY', 'g', 'x')", "xsetid('KEY', '9999999999999-0')", "xdrop('KEY')")
+{
+	my $key = stream_with_group();
+	my $other = stream_with_group();
+	sql("SELECT xgroup_createconsumer('$key', 'g', 'x')");
+	add($key, 1);
+	add($other, 2);
+	my $admin = session('BEGIN', 'SELECT ' . $change =~ s/KEY/$key/r);
+	my $started = Time::HiRes::time();
+	is(sql("SET statement_timeout = '60 s'; SELECT count(*) FROM xreadgroup('$key', 'g', 'new', block => '200 ms')"), '0',
+		"$change by another: no rows when the time is over");
+	cmp_ok(Time::HiRes::time() - $started, '>=', 0.2, 'not before');
+	is(sql("SELECT count(*) FROM activity WHERE stream = '$key' AND state = 'waiting'"), '0', 'nobody is left in line');
+	is(sql("SET statement_timeout = '60 s'; SELECT fields->>'n' FROM xreadgroup_many('{$key,$other}', 'g', 'new', block => '50 ms')"), '2',
+		'another stream is read all the same');
+	is(sql("CALL xwaitgroup('$key', 'g', '1 h')"), 't', 'who only asks does not wait for him');
+	is(sql("SELECT fields->>'n' FROM xread('$key', '0', block => '1 h')"), '1', 'nor does a plain reader');
+	is(sqlstate($node, "SET lock_timeout = '50 ms'; SELECT * FROM xreadgroup('$key', 'g', 'new')"), '55P03', 'lock_timeout without block');
+	is(sqlstate($node, "SET lock_timeout = '50 ms'; SELECT * FROM xreadgroup('$key', 'g', 'new', block => '1 h')"), '55P03', 'and before it');
+	is(sql("SET lock_timeout = '1 h'; SELECT count(*) FROM xreadgroup('$key', 'g', 'new', block => '50 ms'); SHOW lock_timeout"), "0\n1h", 'and after it');
+	is(sqlstate($node, "SET statement_timeout = '50 ms'; SELECT * FROM xreadgroup('$key', 'g', 'new', block => '1 h')"), '57014', 'statement_timeout');
+
+	# The transaction of a reader whose time was over is none the worse for it.
+	my $reader = session('BEGIN', "SELECT xadd('$other', fields('n', 3))", 'SAVEPOINT a');
+	is($reader->query_safe("SELECT count(*) FROM xreadgroup('$key', 'g', 'again', block => '50 ms')"), '0', 'in a transaction with work of its own');
+	is($reader->query_safe("SELECT fields->>'n' FROM xreadgroup('$other', 'g', 'new')"), '3', 'it goes on');
+	$reader->query_safe('COMMIT');
+	is(sql("SELECT count(*) FROM xpending('$other', 'g')"), '2', 'and commits');
+	$reader->quit;
+
+	# Who has time left is given what there is when the other gives up.
+	$reader = background($node, "SELECT fields->>'n' FROM xreadgroup('$key', 'g', 'patient', block => '1 h')");
+	wait_for { sql(q{SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%patient%' AND pid <> pg_backend_pid()}) eq '1' }
+		'a reader that waits for the other';
+	$admin->query_safe('ROLLBACK');
+	$admin->quit;
+	is(($reader->())[0], '1', 'in time');
+	is(sql("SELECT string_agg(name, ' ' ORDER BY name) FROM xinfo_consumers('$key', 'g')"), 'patient x', 'the others made no consumer');
+}
+
 # Inside a transaction that has added to the stream itself: ids of others above
 # its own do not stay behind its reservation.
 {
