@@ -147,6 +147,13 @@ read_all(ReadCall *call, RowSink *sink)
 	return total;
 }
 
+/* After what to wait, once it has been looked at. */
+static StreamId
+waits_after(const Cursor *c)
+{
+	return c->fixed ? c->after : c->pos.kind == POS_LAST || c->pos.kind == POS_MAX ? STREAMID_MIN : c->pos.id;
+}
+
 /* Stand in line at all streams, anew; returns the database's streams as they
  * are now. */
 static Db *
@@ -166,7 +173,8 @@ enlist_all(Cursor *cursors, int n)
 		/* what is dropped between finding it and standing there is found again */
 		do
 			there = strm_open_read(db, cursors[i].key.name, cursors[i].key.len, PRIV_SELECT, &t);
-		while (there && !strm_wait_enlist(t.ss, t.id, t.ours ? NULL : t.name, t.len));
+		while (there && !strm_wait_enlist(t.ss, t.id, t.ours ? NULL : t.name, t.len,
+										  waits_after(&cursors[i]), t.pend != NULL ? t.pend->part : 0));
 		missing = missing || !there;
 	}
 	if (missing)

@@ -129,6 +129,8 @@ apply(SharedStream *ss, ChangeSet *cs, TransactionId xid)
 		ss->state = SS_LIVE;
 		ss->creator = InvalidTransactionId;
 	}
+	if (cs->leaves || cs->new_name != 0 || cs->regrant)
+		strm_wake_readers_all(ss);
 	if (cs->leaves)
 		strm_registry_pass_on(ss, cs->heir, cs->heir_id);
 	if (cs->new_name != 0)

@@ -175,6 +175,7 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	ss->recent = 0;
 	ss->recent_next_xid = 0;
 	ss->waiters = ss->waiters_last = 0;
+	ss->nown_waiters = 0;
 	ss->ngroup_waiters = 0;
 	ss->listen_generation = 0;
 	ss->listened = false;

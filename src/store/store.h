@@ -335,6 +335,8 @@ typedef struct SharedStream
 	uint32		nloose;			/* of them without a group: to be freed when nobody needs them */
 	EngHandle	waiters;		/* first of the readers waiting, in order of arrival */
 	EngHandle	waiters_last;
+	uint32		nown_waiters;	/* of them have a part in it */
+	StreamId	wait_from;		/* none of the others that is not woken waits for anything up to here */
 	uint32		ngroup_waiters; /* in the lines of all shares */
 	uint64		listen_generation;	/* as of which `listened` is known (listen.c) */
 	bool		listened;		/* somebody wants its entries signalled */
@@ -614,6 +616,10 @@ typedef struct WaitLink
 	int			pid;
 	bool		woken;			/* set by who wakes, under the line's lock or the registry lock */
 
+	/* in a stream's line; constant */
+	StreamId	after;			/* waits for entries above that */
+	EngHandle	own;			/* the part that the reader has in the stream itself; 0: none */
+
 	/* in a group's line; under the stream's lock */
 	EngHandle	share;
 	bool		always;			/* to be woken by every change */
@@ -624,11 +630,12 @@ typedef struct WaitLink
 	uint64		promised;		/* ms: until then it is expected to come back; 0: it is waiting */
 } WaitLink;
 
-/* Stand in line at a stream, or at the database for streams to be made; takes
- * the stream's or the registry lock.  53200.  False: the stream is gone or, if
+/* Stand in line at a stream, for entries above `after` (own: as in WaitLink), or
+ * at the database for streams to be made; takes the stream's or the registry lock.  53200.  False: the stream is gone or, if
  * name is not NULL, called otherwise, and the caller stands nowhere: find it
  * again. */
-extern bool strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len);
+extern bool strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len,
+							 StreamId after, EngHandle own);
 extern void strm_wait_enlist_db(Db *db);
 extern void strm_wait_leave(void);	/* leave every line; takes locks; cannot fail */
 extern bool strm_waiting(void);
@@ -666,9 +673,10 @@ extern EngHandle strm_wait_place(int n, SharedStream **ss, int64 *id);
 extern bool strm_share_join(SharedStream *ss, const char *name, uint32 len, EngHandle link);
 extern void strm_share_leave(SharedStream *ss, EngHandle link);
 
-/* Note that those in line at ss are to be woken; strm_wake_flush, called with
+/* Note who of those in line at ss is to be woken; strm_wake_flush, called with
  * no lock held, sets their latches. */
 extern void strm_wake_note(SharedStream *ss);
+extern void strm_wake_readers_all(SharedStream *ss);	/* but for those of groups */
 extern void strm_wake_note_db(Db *db);
 extern void strm_wake_proc(int procno);
 extern void strm_wake_flush(void);

@@ -4,11 +4,16 @@
  *
  * A reader that finds nothing enters a link in the line of each stream it
  * waits for (or in its database's line, for a stream that does not exist) and
- * sleeps on its latch.  Merges and releases note all that stand in line;
- * their latches are set once no lock is held.  Being woken means "look
- * again", nothing more, so waking somebody twice or for nothing does no harm.
- * Readers of a group stand in the group's own line, and not all of them are
- * woken: wait_group.c.
+ * sleeps on its latch.  Merges and releases note who is to be woken; latches
+ * are set once no lock is held.  Being woken means "look again", nothing more,
+ * so waking somebody twice or for nothing does no harm, but costs.
+ *
+ * A reader of a stream keeps in its link after which id it reads, and is woken
+ * when an entry above that is below the horizon: not by entries behind another's
+ * open reservation, nor by acknowledgements and deletions.  All are woken where
+ * the stream goes, its name leads elsewhere or its rights are others.  Readers of a
+ * group stand in the group's own line, where they share what there is:
+ * wait_group.c.
  *
  * A link goes when the reader leaves the line: after the wait, or when its
  * transaction or its backend ends.  Links live in the arena; a line is
@@ -74,6 +79,44 @@ wake_line(EngHandle first)
 	}
 }
 
+/* The last entry that a reader with that part in the stream (0: none) may
+ * read; 0-0: there is none. */
+static StreamId
+last_readable(SharedStream *ss, EngHandle own)
+{
+	StreamId	id;
+
+	if (strm_horizon(ss, own, &id))
+		(void) sid_prev(&id);
+	return stream_last_upto(&StrmArena, &ss->stream, id, &id) ? id : STREAMID_MIN;
+}
+
+/* Those for whom there is something. */
+static void
+wake_readers(SharedStream *ss)
+{
+	StreamId	last = last_readable(ss, 0);
+	StreamId	least = STREAMID_MAX;
+
+	if (ss->nown_waiters == 0 && sid_cmp(last, ss->wait_from) <= 0)
+		return;
+	for (EngHandle h = ss->waiters; h != 0; h = STRM_PTR(WaitLink, h)->next)
+	{
+		WaitLink   *w = STRM_PTR(WaitLink, h);
+
+		if (w->woken)
+			continue;
+		if (sid_cmp(w->own != 0 ? last_readable(ss, w->own) : last, w->after) > 0)
+		{
+			w->woken = true;
+			wake_add(w->procno);
+		}
+		else if (sid_cmp(w->after, least) < 0)
+			least = w->after;
+	}
+	ss->wait_from = least;
+}
+
 void
 strm_wake_proc(int procno)
 {
@@ -83,8 +126,17 @@ strm_wake_proc(int procno)
 void
 strm_wake_note(SharedStream *ss)
 {
-	wake_line(ss->waiters);
+	if (ss->state == SS_DROPPED || ss->broken)
+		wake_line(ss->waiters);
+	else if (ss->waiters != 0)
+		wake_readers(ss);
 	strm_wake_groups(ss);
+}
+
+void
+strm_wake_readers_all(SharedStream *ss)
+{
+	wake_line(ss->waiters);
 }
 
 void
@@ -173,7 +225,7 @@ line_lock(SharedStream *ss, int64 id, const char *name, uint32 len)
 }
 
 bool
-strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len)
+strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len, StreamId after, EngHandle own)
 {
 	EngHandle	h;
 	WaitLink   *w;
@@ -184,6 +236,11 @@ strm_wait_enlist(SharedStream *ss, int64 id, const char *name, uint32 len)
 	if (h != 0)
 	{
 		w = STRM_PTR(WaitLink, h);
+		w->after = after;
+		w->own = own;
+		ss->nown_waiters += own != 0;
+		if (ss->waiters == 0 || sid_cmp(after, ss->wait_from) < 0)
+			ss->wait_from = after;
 		w->prev = ss->waiters_last;
 		if (ss->waiters_last != 0)
 			STRM_PTR(WaitLink, ss->waiters_last)->next = h;
@@ -287,7 +344,10 @@ strm_wait_leave(void)
 				if (w->share != 0)
 					strm_share_leave(s->ss, s->link);
 				else
+				{
+					s->ss->nown_waiters -= w->own != 0;
 					line_leave(&s->ss->waiters, &s->ss->waiters_last, s->link);
+				}
 				strm_part_settle(s->ss);
 			}
 			arena_free(&StrmArena, s->link);

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(
-  stream_node wait_for wait_back background start_again sqlstate logical_state recipe
+  stream_node wait_for wait_back background switches start_again sqlstate logical_state recipe
   start_load stop_load check_load random_seed
 );
 
@@ -87,6 +87,14 @@ sub background
 		chomp($out);
 		return ($out, $err);
 	};
+}
+
+# How often a process has given up the processor; more than ever once it is gone.
+sub switches
+{
+	my ($pid) = @_;
+	open(my $status, '<', "/proc/$pid/status") or return 9e9;
+	return join('', <$status>) =~ /^voluntary_ctxt_switches:\s*(\d+)/m ? $1 : 9e9;
 }
 
 # The SQLSTATE a statement fails with, or '' where it does not.

@@ -168,6 +168,75 @@ my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 5, '-t', 100, '-f', "$dir
 is($err, '', 'the consumer ended');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM got'), 500, 'with all of it');
 
+# Nobody is woken by what he cannot read: a crowd of readers, xread and xwait,
+# with and without a transaction that has added to the stream itself.
+{
+	my $sql = sub { return $node->safe_psql('postgres', $_[0]) };
+	my $crowd = sub {
+		my ($script, $n) = @_;
+		my $file = PostgreSQL::Test::Utils::tempdir() . '/crowd';
+		append_to_file($file, $script);
+		return IPC::Run::start([ 'pgbench', '-n', '-c', $n, '-j', 2, '-t', 1, '-f', $file, $node->connstr('postgres') ],
+			'>', \my $out, '2>', \my $err);
+	};
+	$sql->(q{CREATE TABLE crowd(n int, kind text);
+		SELECT xgroup_create('quiet', 'g', mkstream => true);
+		SELECT count(xadd('quiet', fields('n', n))) FROM generate_series(1, 20) n;
+		SELECT count(*) FROM xreadgroup('quiet', 'g', 'c', count => 10)});
+	my @runs = (
+		$crowd->("INSERT INTO crowd SELECT (fields->>'n')::int, 'reader' FROM xread('quiet', '\$', block => '1 h');\n", 30),
+		$crowd->("CALL xwait('quiet', '\$', '1 h');\nINSERT INTO crowd SELECT max((fields->>'n')::int), 'asker' FROM xrange('quiet');\n", 15));
+	wait_for { $sql->(q{SELECT count(*) = 45 FROM activity WHERE stream = 'quiet' AND state = 'waiting'}) eq 't' } 'the crowd';
+	push @runs, $crowd->("BEGIN;\nSELECT xadd('quiet', fields('n', 0));\nSELECT xread('quiet', xtail('quiet')::streampos, block => '1 h');\nROLLBACK;\n", 1);
+	wait_for { $sql->(q{SELECT count(*) = 46 FROM activity WHERE stream = 'quiet' AND state = 'waiting'}) eq 't' } 'and one that has added';
+	my %before = map { $_ => switches($_) } split /\n/, $sql->(q{SELECT pid FROM activity WHERE stream = 'quiet' AND state = 'waiting'});
+	my $open = $node->background_psql('postgres');
+
+	$sql->($_) for
+		q{SELECT xack('quiet', 'g', (SELECT min(id) FROM xpending('quiet', 'g')))},
+		q{SELECT xnack('quiet', 'g', 'FAIL', (SELECT array_agg(id) FROM xpending('quiet', 'g')))},
+		q{SELECT count(*) FROM xreadgroup('quiet', 'g', 'c', count => 2)},
+		q{SELECT xgroup_create('quiet', 'h', '0'), xgroup_destroy('quiet', 'h')},
+		q{SELECT xdel('quiet', (SELECT max(id) FROM xrange('quiet')))},
+		q{SELECT xtrim('quiet', maxlen => 12)},
+		q{BEGIN; SELECT xadd('quiet', fields('n', 0)); ROLLBACK},
+		q{BEGIN; SELECT xadd('quiet', fields('n', 0)); SAVEPOINT a; SELECT xadd('quiet', fields('n', 0)); ROLLBACK TO a; ROLLBACK},
+		q{BEGIN; SELECT xdel('quiet', xadd('quiet', fields('n', 0))); COMMIT};
+	$open->query_safe(q{BEGIN; SELECT xadd('quiet', fields('n', 21))});
+	# they lie behind the open one, even for who has one of his own below it
+	add('quiet', 22) for 1 .. 3;
+	my $started = Time::HiRes::time();
+	wait_for { Time::HiRes::time() > $started + 0.5 } 'a moment';
+	is(scalar(grep { switches($_) > $before{$_} } keys %before), 0, 'what nobody can read wakes none of forty-six');
+	$open->query_safe('COMMIT');
+	$open->quit;
+	$_->finish for @runs;
+	is($sql->(q{SELECT kind, count(*), max(n) FROM crowd GROUP BY kind ORDER BY kind}), "asker|15|22\nreader|120|22",
+		'the end of who was in the way wakes them all');
+}
+
+# Nor is anybody left asleep whom more concerns than entries.
+{
+	my %ends = (
+		q{SELECT xdrop('KEY'); SELECT xadd('KEY', fields('n', 2))} => '2',
+		q{SELECT xrename('KEY', 'KEY renamed'); SELECT xadd('KEY', fields('n', 2))} => '2',
+		q{BEGIN; SELECT xdrop('KEY'); SELECT xrename('other KEY', 'KEY'); COMMIT} => '1',
+		q{SELECT xrevoke('KEY', 'SELECT', 'reader')} => 'ERROR');
+	my $n = 0;
+	$node->safe_psql('postgres', q{CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA stream TO reader});
+	for my $end (sort keys %ends)
+	{
+		my $key = 'ends ' . ++$n;
+		my $sql = $end =~ s/KEY/$key/gr;
+		$node->safe_psql('postgres', qq{SELECT xadd('$key', fields('n', 0), '1-0'); SELECT xadd('other $key', fields('n', 1), '2-0'); SELECT xgrant('$key', 'SELECT', 'reader')});
+		my $reader = background($node, ($end =~ /revoke/ ? 'SET ROLE reader; ' : '') . qq{SELECT fields->>'n' FROM xread('$key', '1', block => '1 h') -- $key});
+		waiting(1, "%-- $key");
+		$node->safe_psql('postgres', $sql);
+		my ($out, $err) = $reader->();
+		is($out ne '' ? $out : $err =~ /42501/ ? 'ERROR' : $err, $ends{$end}, $sql);
+	}
+}
+
 # A standing crowd of waiters takes no lock and does not hold up a stop.
 @readers = map { background($node, q{CALL stream.xwait('s', '$', '1 h')}) } 1 .. 20;
 waiting(20);

@@ -340,14 +340,6 @@ for my $change (
 	is(join(' ', sort map { @$_ } @out), '1|0 2|0 3|0', 'each of them once');
 }
 
-# How often a process has given up the processor; more than ever once it is gone.
-sub switches
-{
-	my ($pid) = @_;
-	open(my $status, '<', "/proc/$pid/status") or return 9e9;
-	return join('', <$status>) =~ /^voluntary_ctxt_switches:\s*(\d+)/m ? $1 : 9e9;
-}
-
 # So many waiting readers, by pgbench; what they were given is in table got.
 sub crowd
 {
