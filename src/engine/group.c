@@ -4,8 +4,9 @@
  *
  * Whether an entry is still to be delivered is said by the cursor and the gaps
  * alone, so for every change of the stream the live entries concerned are
- * counted in the part above the cursor and in each gap.  Where the whole change
- * lies above the cursor, as nearly always, that is one comparison a group.
+ * counted in the part above the cursor and in each gap.  An add above all
+ * cursors, as nearly all are, costs the same however many groups there are; one
+ * below a cursor, a deletion and a trim cost a step a group.
  *
  * Locking: as said in group.h.
  */
@@ -96,6 +97,12 @@ stream_referenced(const Arena *a, const Stream *s, StreamId id)
 /* --- parts of a group --- */
 
 uint64_t
+group_lag(const Stream *s, const StreamGroup *g)
+{
+	return g->owed + s->arrived;
+}
+
+uint64_t
 group_undelivered(const Arena *a, const Stream *s, const StreamGroup *g, StreamId lo, StreamId hi)
 {
 	uint64_t	n = 0;
@@ -168,12 +175,16 @@ group_free(Arena *a, StreamGroup *g)
 void
 groups_added(const Arena *a, Stream *s, StreamId first, StreamId last, uint64_t n)
 {
+	s->arrived += n;
+	if (sid_cmp(first, s->top_cursor) > 0)
+		return;
+	s->top_cursor = STREAMID_MIN;
 	for (StreamGroup *g = groups_step(a, s, NULL); g != NULL; g = groups_step(a, s, g))
 	{
-		if (sid_cmp(first, g->cursor) > 0)
-			g->undelivered += n;
-		else
-			g->undelivered += group_undelivered(a, s, g, first, last);
+		if (sid_cmp(first, g->cursor) <= 0)
+			g->owed += group_undelivered(a, s, g, first, last) - n;
+		if (sid_cmp(g->cursor, s->top_cursor) > 0)
+			s->top_cursor = g->cursor;
 	}
 }
 
@@ -184,7 +195,7 @@ groups_deleted(Arena *a, Stream *s, StreamId id, bool was_there, bool keep_recor
 	{
 		if (was_there && (sid_cmp(id, g->cursor) > 0 || idset_has(a, &g->gaps, id)))
 		{
-			g->undelivered--;
+			g->owed--;
 			group_drop_empty_gap(a, s, g, id, STREAMID_MIN);
 			s->version++;
 		}
@@ -204,7 +215,7 @@ group_trimming(Arena *a, Stream *s, StreamGroup *g, StreamId bound, bool keep_re
 
 	if (!sid_prev(&last))
 		return;
-	g->undelivered -= group_undelivered(a, s, g, STREAMID_MIN, last);
+	g->owed -= group_undelivered(a, s, g, STREAMID_MIN, last);
 	while (idset_next(a, &g->gaps, STREAMID_MIN, &lo, &hi) && sid_cmp(hi, bound) < 0)
 	{
 		idset_drop(a, &g->gaps, lo);

@@ -19,7 +19,9 @@
  *	   them needs no look at the entries and little memory.
  *	3. Pending records are what was delivered and is not acknowledged.  A record
  *	   without an owner is released: to be delivered again from its time on.
- *	`undelivered` counts the live entries of 1 and 2 at all times; it is the lag.
+ *	The lag is the number of live entries of 1 and 2, known at all times.  An add
+ * above all cursors is new to every group: it is counted once, in the stream
+ * (`arrived`), and a group keeps how much its own number differs from that.
  *
  * A group changes only by the operations below, whose bytes (formats.md) are
  * the same in a change set and in the journal.  They carry ids, times, counts
@@ -74,7 +76,7 @@ typedef struct StreamGroup
 	Rax			consumers;
 	/* derived */
 	Rax			numbers;
-	uint64_t	undelivered;
+	uint64_t	owed;			/* the lag less Stream.arrived, modulo 2^64: see group_lag */
 	/* the store's: transient state of the group, 0 if none; the engine only keeps it */
 	EngHandle	share;
 	uint32_t	name_len;
@@ -94,7 +96,10 @@ extern Consumer *group_consumer(const Arena *a, const StreamGroup *g, const char
 extern Consumer *group_consumer_numbered(const Arena *a, const StreamGroup *g, uint32_t number);
 extern Consumer *group_consumer_after(const Arena *a, const StreamGroup *g, const char *name, size_t len);
 
-/* How many live entries of lo..hi the group has yet to deliver. */
+/* How many live entries the group has yet to deliver; costs nothing. */
+extern uint64_t group_lag(const struct Stream *s, const StreamGroup *g);
+
+/* How many of those in lo..hi. */
 extern uint64_t group_undelivered(const Arena *a, const struct Stream *s, const StreamGroup *g,
 								  StreamId lo, StreamId hi);
 

@@ -6,7 +6,7 @@
  *      this operation.  So once gop_apply has found the group, nothing fails.
  *   2. A delivery goes from run to run: what lies between becomes a gap, then
  *      the run leaves the gaps, then its records are made in batches, and the
- *      cursor follows.  After each step `undelivered` is right again.
+ *      cursor follows.  After each step the lag is right again.
  *   3. Whether carried entries are alive is not asked one by one where as many
  *      are alive in the run as it carries.
  *
@@ -191,7 +191,7 @@ insert_records(Apply *ap, Consumer *c, const PendingRecord *r, size_t n)
 static void
 recount(Apply *ap)
 {
-	ap->g->undelivered = group_undelivered(ap->a, ap->s, ap->g, STREAMID_MIN, STREAMID_MAX);
+	ap->g->owed = group_undelivered(ap->a, ap->s, ap->g, STREAMID_MIN, STREAMID_MAX) - ap->s->arrived;
 }
 
 static void
@@ -360,7 +360,7 @@ deliver_fill(Deliver *d, const GopRun *run)
 	sid_next(&lo);
 	d->in_run = stream_count(a, d->ap->s, lo, run->last);
 	/* nearly always it lies above the cursor, and all of it was undelivered */
-	g->undelivered -= sid_cmp(run->after, g->cursor) >= 0 ? d->in_run
+	g->owed -= sid_cmp(run->after, g->cursor) >= 0 ? d->in_run
 		: group_undelivered(a, d->ap->s, g, lo, run->last);
 	st = idset_remove(a, &g->gaps, lo, run->last, ARENA_CHARGED);
 	assert(st == ENG_OK);
@@ -470,7 +470,7 @@ set_records(Apply *ap)
 		StreamId	lo = g->cursor;
 
 		sid_next(&lo);
-		g->undelivered -= stream_count(ap->a, ap->s, lo, op->pos);
+		g->owed -= stream_count(ap->a, ap->s, lo, op->pos);
 		g->cursor = op->pos;
 	}
 }
@@ -526,6 +526,8 @@ apply(Apply *ap)
 			acknowledge(ap);
 			break;
 	}
+	if (ap->op->kind != GOP_DESTROY && sid_cmp(ap->g->cursor, ap->s->top_cursor) > 0)
+		ap->s->top_cursor = ap->g->cursor;
 }
 
 EngStatus

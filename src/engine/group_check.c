@@ -88,7 +88,9 @@ check_group(const Arena *a, const Stream *s, const StreamGroup *g)
 		return "a group's dead-letter stream has no name, or no bytes";
 	if (g->entries_read < -1)
 		return "a group has read less than nothing";
-	if (g->undelivered != group_undelivered(a, s, g, STREAMID_MIN, STREAMID_MAX))
+	if (sid_cmp(g->cursor, s->top_cursor) > 0)
+		return "a group's cursor is above the greatest";
+	if (group_lag(s, g) != group_undelivered(a, s, g, STREAMID_MIN, STREAMID_MAX))
 		return "a group's undelivered entries are miscounted";
 	return NULL;
 }

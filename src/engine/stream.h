@@ -58,6 +58,8 @@ typedef struct Stream
 	/* derived */
 	Rax			nodes;			/* key: id of the node's first entry; value: StreamNode */
 	uint64_t	bytes;			/* of all node listpacks */
+	uint64_t	arrived;		/* entries added since it is in memory */
+	StreamId	top_cursor;		/* no group's cursor is above it */
 } Stream;
 
 /* What XSETID and XCFGSET change. */

@@ -170,6 +170,8 @@ place_fill(EngHandle h, Db *db, int64 id, const char *name, uint32 len,
 	memset(&ss->pairs, 0, sizeof(ss->pairs));
 	ss->shares = 0;
 	ss->nloose = 0;
+	ss->hint_top = STREAMID_MIN;
+	ss->waited = 0;
 	ss->duplicates = 0;
 	ss->creator = InvalidTransactionId;
 	ss->recent = 0;

@@ -50,7 +50,8 @@ strm_share(SharedStream *ss, const char *name, uint32 len, bool make)
 
 	if (g != NULL)
 		return g;
-	for (g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+	/* a group that is there knows its share */
+	for (g = group == NULL && ss->nloose > 0 ? share_ptr(ss->shares) : NULL; g != NULL; g = share_ptr(g->next))
 		if (g->name_len == len && memcmp(g->name, name, len) == 0)
 			return g;
 	if (!make)
@@ -82,8 +83,16 @@ share_free(GroupShare *g)
 void
 strm_shares_added(SharedStream *ss, StreamId first)
 {
+	/* nearly always: what is new lies above all that anybody has looked at */
+	if (sid_cmp(first, ss->hint_top) > 0)
+		return;
+	ss->hint_top = STREAMID_MIN;
 	for (GroupShare *g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
+	{
 		lower_hints(g, first);
+		strm_hint_raised(ss, g->new_from);
+		strm_hint_raised(ss, g->gap_from);
+	}
 }
 
 void

@@ -167,12 +167,14 @@ typedef struct GroupShare
 	EngHandle	self;			/* constant */
 	Rax			flight;			/* id -> who has it in flight, and attempts (share.c) */
 	uint64		nflight;		/* in flight */
-	uint64		ntaken;			/* of them counted in the group's `undelivered` */
+	uint64		ntaken;			/* of them counted in the group's lag */
 	StreamId	new_from;
 	StreamId	gap_from;
 	uint32		nuses;			/* parts that work with the group */
 	EngHandle	waiters;		/* readers of the group waiting, in order of arrival */
 	EngHandle	waiters_last;
+	EngHandle	waited_next;	/* in SharedStream.waited, if there are any */
+	EngHandle	waited_prev;
 	uint32		nwaiters;
 	uint32		npromised;		/* of them have been told and are to come back */
 	uint32		nalways;		/* of them are woken by every change */
@@ -332,6 +334,8 @@ typedef struct SharedStream
 	uint64		recent;			/* position + 1 in the ring of the newest add; 0: none */
 	uint64		recent_next_xid;	/* next xid when it was merged */
 	EngHandle	shares;			/* GroupShare list */
+	StreamId	hint_top;		/* none of their hints is above it */
+	EngHandle	waited;			/* those with readers in line */
 	uint32		nloose;			/* of them without a group: to be freed when nobody needs them */
 	EngHandle	waiters;		/* first of the readers waiting, in order of arrival */
 	EngHandle	waiters_last;
@@ -544,6 +548,14 @@ extern void strm_use_set(SharedStream *ss, EngHandle part, GroupShare *g, bool w
 /* The part waits for no group any more. */
 extern void strm_uses_unwant(SharedStream *ss, EngHandle part);
 
+/* The hints were raised to that id at most. */
+static inline void
+strm_hint_raised(SharedStream *ss, StreamId id)
+{
+	if (sid_cmp(id, ss->hint_top) > 0)
+		ss->hint_top = id;
+}
+
 /* Entries were merged, the first of them with that id; the ids begin anew. */
 extern void strm_shares_added(SharedStream *ss, StreamId first);
 extern void strm_shares_reset(SharedStream *ss);
@@ -555,7 +567,7 @@ extern void strm_shares_destroy(SharedStream *ss);
 typedef struct Flight
 {
 	EngHandle	part;			/* whose; 0: nobody's */
-	bool		taken;			/* counted in the group's `undelivered` */
+	bool		taken;			/* counted in the group's lag */
 	uint32		attempts;		/* deliveries that were rolled back */
 } Flight;
 

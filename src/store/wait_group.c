@@ -70,7 +70,8 @@ claim_after(const StreamGroup *group, uint64 claim)
 static uint64
 free_entries(SharedStream *ss, const GroupShare *g, const StreamGroup *group)
 {
-	uint64		n = group->undelivered > g->ntaken ? group->undelivered - g->ntaken : 0;
+	uint64		lag = group_lag(&ss->stream, group);
+	uint64		n = lag > g->ntaken ? lag - g->ntaken : 0;
 	StreamId	horizon;
 	StreamId	from = sid_cmp(g->new_from, group->cursor) > 0 ? g->new_from : group->cursor;
 	uint64		below;
@@ -218,20 +219,15 @@ wake_share(SharedStream *ss, GroupShare *g)
 void
 strm_wake_groups(SharedStream *ss)
 {
-	if (ss->ngroup_waiters == 0)
-		return;
-	for (EngHandle h = ss->shares; h != 0; h = STRM_PTR(GroupShare, h)->next)
-		if (STRM_PTR(GroupShare, h)->nwaiters > 0)
-			wake_share(ss, STRM_PTR(GroupShare, h));
+	for (EngHandle h = ss->waited; h != 0; h = STRM_PTR(GroupShare, h)->waited_next)
+		wake_share(ss, STRM_PTR(GroupShare, h));
 }
 
 /* All of them: the stream has another name. */
 void
 strm_wake_groups_all(SharedStream *ss)
 {
-	if (ss->ngroup_waiters == 0)
-		return;
-	for (EngHandle h = ss->shares; h != 0; h = STRM_PTR(GroupShare, h)->next)
+	for (EngHandle h = ss->waited; h != 0; h = STRM_PTR(GroupShare, h)->waited_next)
 		for (WaitLink *w = link_ptr(STRM_PTR(GroupShare, h)->waiters); w != NULL; w = link_ptr(w->next))
 		{
 			w->woken = true;
@@ -240,6 +236,28 @@ strm_wake_groups_all(SharedStream *ss)
 }
 
 /* --- the line --- */
+
+/* The group has somebody in line from now on, or nobody any more. */
+static void
+waited_add(SharedStream *ss, GroupShare *g)
+{
+	g->waited_prev = 0;
+	g->waited_next = ss->waited;
+	if (ss->waited != 0)
+		STRM_PTR(GroupShare, ss->waited)->waited_prev = g->self;
+	ss->waited = g->self;
+}
+
+static void
+waited_remove(SharedStream *ss, GroupShare *g)
+{
+	if (g->waited_prev != 0)
+		STRM_PTR(GroupShare, g->waited_prev)->waited_next = g->waited_next;
+	else
+		ss->waited = g->waited_next;
+	if (g->waited_next != 0)
+		STRM_PTR(GroupShare, g->waited_next)->waited_prev = g->waited_prev;
+}
 
 bool
 strm_share_join(SharedStream *ss, const char *name, uint32 len, EngHandle h)
@@ -251,6 +269,7 @@ strm_share_join(SharedStream *ss, const char *name, uint32 len, EngHandle h)
 		return false;
 	if (g->nwaiters == 0)
 	{
+		waited_add(ss, g);
 		g->claim = w->claim;
 		g->mixed = false;
 	}
@@ -292,7 +311,8 @@ strm_share_leave(SharedStream *ss, EngHandle h)
 		STRM_PTR(WaitLink, w->next)->prev = w->prev;
 	else
 		g->waiters_last = w->prev;
-	g->nwaiters--;
+	if (--g->nwaiters == 0)
+		waited_remove(ss, g);
 	g->nalways -= w->always;
 	g->npromised -= w->promised != 0;
 	ss->ngroup_waiters--;

@@ -103,7 +103,7 @@ may_give(Collect *c, StreamId id)
 	return !rax_find(&StrmArena, &c->ss->deleting, key, 16, &holder) || holder == c->part;
 }
 
-/* Put it in flight; counted: in the group's `undelivered`.  False: there is no
+/* Put it in flight; counted: in the group's lag.  False: there is no
  * memory for more. */
 static bool
 put_in_flight(Collect *c, StreamId id, bool counted)
@@ -381,7 +381,10 @@ choose_given_back(Collect *c)
 		if (all)
 			taken_to = stop;
 		if (hint && sid_next(&taken_to) && sid_cmp(taken_to, c->g->gap_from) > 0)
+		{
 			c->g->gap_from = taken_to;
+			strm_hint_raised(c->ss, taken_to);
+		}
 		hint = hint && all;
 		from = stop;
 		if (!sid_next(&from))
@@ -408,7 +411,10 @@ choose_new(Collect *c)
 	if (sid_cmp(taken_to, c->ss->stream.last_id) > 0)
 		taken_to = c->ss->stream.last_id;
 	if (c->hints && !ours && sid_is_zero(c->gp->skipped) && sid_cmp(taken_to, c->g->new_from) > 0)
+	{
 		c->g->new_from = taken_to;
+		strm_hint_raised(c->ss, taken_to);
+	}
 }
 
 /* All of it.  Lock held; nothing is allocated. */

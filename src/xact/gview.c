@@ -109,7 +109,7 @@ count_merged_lag(GroupTarget *gt, const GroupPend *gp, const StreamGroup *base, 
 	c.none_above = !sid_next(&c.above);
 	if (sid_cmp(c.from, c.above) > 0)
 		c.above = c.from;
-	n = all ? base->undelivered : count_between(&c, STREAMID_MIN, STREAMID_MAX);
+	n = all ? group_lag(c.s, base) : count_between(&c, STREAMID_MIN, STREAMID_MAX);
 	for (int i = 0; i < u->n; i++)
 		n -= count_between(&c, u->range[i].lo, u->range[i].hi);
 	for (int i = 0; p != NULL && i < p->ndels; i++)

@@ -96,7 +96,7 @@ batch_free(Batch *b)
 }
 
 /* Put a record in the batch and in flight; counted: in the group's
- * `undelivered`.  False: no memory. */
+ * lag.  False: no memory. */
 static bool
 batch_put(Batch *b, StreamId id, uint64 count, Verdict v, bool ours, bool counted)
 {
