@@ -661,7 +661,13 @@ cut(Pend *p, SubTransactionId sub)
 		unregister_deletions(p, ndels);
 		unregister_pairs(p, npairs);
 		gops_unregister(p, ngops);
-		gops_cut(p, ngops);
+	}
+	p->ndels = ndels;
+	p->npairs = npairs;
+	gops_cut(p, ngops);
+	if (p->part != 0)
+	{
+		/* the lists have their new ends: the holder is to be one of those left */
 		strm_uses_unwant(p->ss, p->part);
 		forget_attempts(p, p->nchunks, nchunks);
 		part_recompute(p);
@@ -669,10 +675,6 @@ cut(Pend *p, SubTransactionId sub)
 		strm_wake_note(p->ss);
 		strm_unlock(p->ss);
 	}
-	else
-		gops_cut(p, ngops);
-	p->ndels = ndels;
-	p->npairs = npairs;
 }
 
 void
