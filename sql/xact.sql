@@ -259,3 +259,28 @@ DROP FUNCTION ids, add_sql, add_plpgsql, items_changed;
 DROP PROCEDURE add_and_commit;
 SELECT count(*) FILTER (WHERE xdrop(k)) FROM (SELECT unnest(array['o', 'deep', 'copy', 'fn', 'items', 'sel', 'many:1', 'many:3', 'often'])
 	UNION ALL SELECT 'often:' || k FROM generate_series(0, 6) k) u(k);
+
+-- What is done in a savepoint that is rolled back, and had not been done to the
+-- stream before, leaves nothing in the session's memory either.
+SELECT xadd('failing', '{"a":1}', '1-0');
+SELECT xgroup_create('failing', 'g', '0');
+DO $$
+BEGIN
+	FOR i IN 1..2000 LOOP
+		BEGIN
+			PERFORM xadd('failing', fields('n', i));
+			PERFORM xdel('failing', '1-0');
+			PERFORM xreadgroup('failing', 'g', 'c');
+			RAISE division_by_zero;
+		EXCEPTION WHEN division_by_zero THEN NULL;
+		END;
+		BEGIN
+			PERFORM xadd('failing' || i, fields('n', i));
+			PERFORM xrename('failing' || i, 'renamed');
+			RAISE division_by_zero;
+		EXCEPTION WHEN division_by_zero THEN NULL;
+		END;
+	END LOOP;
+	RAISE NOTICE 'bounded: %', (SELECT sum(total_bytes) < 300000 FROM pg_backend_memory_contexts WHERE name LIKE 'stream%');
+END $$;
+SELECT xlen('failing'), xdrop('failing');

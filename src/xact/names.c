@@ -146,6 +146,7 @@ names_sub_abort(SubTransactionId sub)
 		c->holder->nnames--;
 		if (newest != NULL)
 			((NewestChange *) hash_search(newest, &c->hash, HASH_FIND, NULL))->at = c->before;
+		pfree(unconstify(char *, c->name));
 	}
 }
 

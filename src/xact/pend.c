@@ -114,6 +114,32 @@ pend_get(SharedStream *ss, int64 id)
 	return p;
 }
 
+/* The Pend of a stream that nothing is done to any more: a loop of savepoints
+ * that fail must not pile them up. */
+static void
+pend_free(Pend *p)
+{
+	void	   *arrays[] = {
+		p->chunks, p->dels, p->trims, p->pairs, p->headers, p->grants, p->gops, p->gop_bytes,
+		p->gone, p->fresh, p->kept
+	};
+
+	for (int i = 0; i < lengthof(arrays); i++)
+		if (arrays[i] != NULL)
+			pfree(arrays[i]);
+	while (p->groups != NULL)
+	{
+		GroupPend  *gp = p->groups;
+
+		p->groups = gp->next;
+		if (gp->context != NULL)
+			MemoryContextDelete(gp->context);
+		pfree(gp->name);
+		pfree(gp);
+	}
+	pfree(p);
+}
+
 void
 pend_unlink(Pend *p)
 {
@@ -692,6 +718,7 @@ pend_sub_abort(SubTransactionId sub)
 		{
 			pend_release(p);
 			pend_unlink(p);
+			pend_free(p);
 		}
 	}
 }
