@@ -466,7 +466,10 @@ pre_commit(void)
 	bool		first;
 
 	if (pend_first() == NULL)
+	{
+		sealed = true;			/* what came now would not be written */
 		return;
+	}
 	db = STRM_PTR(Db, pend_first()->ss->db);
 	first = !pg_atomic_read_u32(&db->in_use);
 	if (first)
@@ -556,8 +559,11 @@ finish(bool committed)
 	if (committed && first_in != NULL)
 		pg_atomic_write_u32(&first_in->in_use, 1);
 	first_in = NULL;
-	if (pend_first() == NULL && !sealed)
+	if (pend_first() == NULL)
+	{
+		sealed = false;
 		return;
+	}
 	if (numbered)
 		decide(committed ? TX_COMMITTED : TX_ABORTED);
 	else
