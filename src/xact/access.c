@@ -73,6 +73,7 @@ Db *
 strm_use(const char *command, bool write)
 {
 	static bool ready;
+	static Db  *pends_db;		/* that of the pending lists */
 	Db		   *db = used_db;
 	Oid			catalog;
 
@@ -101,7 +102,11 @@ strm_use(const char *command, bool write)
 	catalog = strm_catalog_oid();
 	if (db == NULL || db->catalog != catalog || db->dboid != MyDatabaseId)
 		db = used_db = strm_db_get(MyDatabaseId, catalog);
-	if (pend_first() != NULL && STRM_PTR(Db, pend_first()->ss->db) != db)
+	/* not asked of their streams: who has no part in one does not keep its place,
+	 * which may hold a stream of another database by now */
+	if (pend_first() == NULL)
+		pends_db = db;
+	if (pends_db != db)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the extension was made anew in a transaction that had used its streams"),

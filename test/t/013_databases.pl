@@ -56,6 +56,18 @@ $node->safe_psql('three', 'DROP EXTENSION stream; CREATE EXTENSION stream');
 is($session->query_safe(q{SELECT stream.xlen('s')}), 0, 'a session that was there before sees the new one');
 $session->quit;
 
+# A place in memory goes to another database while a transaction remembers the
+# stream that was there, having found nothing to do in it.
+$node->safe_psql('postgres', q{SELECT stream.xadd('placed', '{"a":1}')});
+$session = $node->background_psql('postgres');
+$session->query_safe(q{BEGIN; SELECT stream.xack('placed', 'none', '1-0')});
+$node->safe_psql('postgres', q{SELECT stream.xdrop('placed')});
+$node->safe_psql('two', q{SELECT stream.xadd('placed', '{"a":1}')});
+is($session->query_safe(q{SELECT stream.xexists('placed')}), 'f', 'the transaction goes on');
+$session->query_safe(q{SELECT stream.xadd('placed', '{"a":1}'); COMMIT});
+$session->quit;
+is($node->safe_psql('postgres', q{SELECT stream.xlen('placed')}), 1, 'and commits');
+
 # DROP DATABASE, and another of the same name.
 for my $n (1, 2)
 {
