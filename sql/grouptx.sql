@@ -158,3 +158,30 @@ END $$;
 SELECT count(xdrop(s)) FROM unnest('{s,w}'::text[]) s;
 DROP TABLE done;
 DROP FUNCTION pel, given, info;
+
+-- Deliveries that were rolled back count while the entry is still to be
+-- delivered: what the group was set past becomes no dead letter, in the same
+-- transaction or later, nor should the group be set back.
+SELECT xadd('passed', '{"a":1}', i || '-0') FROM generate_series(1, 3) i;
+SELECT xgroup_create('passed', 'g', '0');
+BEGIN;
+SELECT id FROM xreadgroup('passed', 'g', 'c');
+ROLLBACK;
+BEGIN;
+SELECT xgroup_setid('passed', 'g', '2-0');
+SELECT * FROM xreclaim('passed', 'g', '0', 1, 'passed dead');
+SELECT source FROM (SELECT fields->>'id' AS source FROM xrange('passed dead')) d;
+ROLLBACK;
+SELECT xgroup_setid('passed', 'g', '$');
+SELECT * FROM xreclaim('passed', 'g', '0', 1, 'passed dead');
+SELECT xgroup_setid('passed', 'g', '0');
+SELECT * FROM xreclaim('passed', 'g', '0', 1, 'passed dead');
+-- Of a pending record they stay.
+SELECT id FROM xreadgroup('passed', 'g', 'c', count => 1);
+BEGIN;
+SELECT id FROM xclaim('passed', 'g', 'd', '0', '1-0');
+ROLLBACK;
+SELECT id, consumer, deliveries FROM xpending('passed', 'g');
+SELECT xgroup_setid('passed', 'g', '$');
+SELECT id, consumer, deliveries FROM xpending('passed', 'g');
+SELECT xdrop('passed');

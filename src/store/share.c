@@ -338,13 +338,14 @@ strm_flight_end(GroupShare *g, StreamId id, EngHandle part, FlightEnd how)
 						  ARENA_SHRINK);
 }
 
-/* Forget attempts at what lies in lo..hi; what is in flight there the group
- * does not count any more. */
+/* Forget attempts at what lies in lo..hi, but for what the group (NULL: no matter)
+ * has pending; what is in flight there the group does not count any more. */
 static void
-forget_attempts(GroupShare *g, StreamId lo, StreamId hi)
+forget_attempts(GroupShare *g, StreamId lo, StreamId hi, const StreamGroup *group)
 {
 	uint8		key[16];
 	uint64		word;
+	PendingRecord r;
 
 	if (g->flight.nkeys == 0)
 		return;
@@ -354,7 +355,10 @@ forget_attempts(GroupShare *g, StreamId lo, StreamId hi)
 		 sid_cmp(sid_from_key(key), hi) <= 0;
 		 op = RAX_GT)
 		if ((word & PART_MASK) == 0)
-			(void) rax_remove(&StrmArena, &g->flight, key, 16, NULL);
+		{
+			if (group == NULL || !pending_get(&StrmArena, &group->pending, sid_from_key(key), &r))
+				(void) rax_remove(&StrmArena, &g->flight, key, 16, NULL);
+		}
 		else if ((word & TAKEN_BIT) != 0)
 		{
 			/* the key is there: no memory is needed */
@@ -367,7 +371,7 @@ void
 strm_flight_forget(SharedStream *ss, StreamId lo, StreamId hi)
 {
 	for (GroupShare *g = share_ptr(ss->shares); g != NULL; g = share_ptr(g->next))
-		forget_attempts(g, lo, hi);
+		forget_attempts(g, lo, hi, NULL);
 }
 
 bool
@@ -448,10 +452,12 @@ strm_gop_apply(SharedStream *ss, const Gop *op, ArenaUse use)
 			break;
 		case GOP_DESTROY:
 			ss->nloose++;
-			forget_attempts(g, STREAMID_MIN, STREAMID_MAX);
+			forget_attempts(g, STREAMID_MIN, STREAMID_MAX, NULL);
 			g->new_from = g->gap_from = STREAMID_MIN;
 			break;
 		case GOP_SETID:
+			/* what lies below is not to be delivered any more */
+			forget_attempts(g, STREAMID_MIN, group->cursor, group);
 			g->new_from = g->gap_from = STREAMID_MIN;
 			break;
 		case GOP_POLICY:
@@ -464,7 +470,7 @@ strm_gop_apply(SharedStream *ss, const Gop *op, ArenaUse use)
 				g->soon_released = Min(g->soon_released, op->time);
 			/* what the cursor was raised over is not to be delivered any more */
 			if (sid_cmp(group->cursor, cursor) > 0 && sid_next(&cursor))
-				forget_attempts(g, cursor, group->cursor);
+				forget_attempts(g, cursor, group->cursor, NULL);
 			break;
 		case GOP_DELIVER:
 			g->soon_owned = Min(g->soon_owned, op->time);

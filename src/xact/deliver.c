@@ -121,17 +121,7 @@ put_in_flight(Collect *c, StreamId id, bool counted)
 static bool
 comes_as_entry(const Collect *c, StreamId id)
 {
-	const OwnRecord *own = overlay_record(c->gp, id);
-
-	if (own != NULL && own->given)
-		return false;
-	if (c->gp != NULL && c->gp->cursor_set)
-		return sid_cmp(id, c->gp->set_to) > 0;
-	if (c->base == NULL)
-		return false;
-	if (sid_cmp(id, c->base->cursor) > 0)
-		return c->gp == NULL || sid_cmp(id, c->gp->skipped) > 0;
-	return idset_has(&StrmArena, &c->base->gaps, id);
+	return overlay_undelivered(c->gp, c->base, id);
 }
 
 static bool

@@ -151,6 +151,9 @@ extern bool overlay_exists(const GroupTarget *gt, const GroupPend *gp);
 extern StreamId overlay_cursor(const StreamGroup *base, const GroupPend *gp);
 extern void overlay_policy(const StreamGroup *base, const GroupPend *gp, GroupPolicy *policy);
 extern OwnRecord *overlay_record(const GroupPend *gp, StreamId id);
+
+/* Is the entry, if there is one, still to be delivered? */
+extern bool overlay_undelivered(const GroupPend *gp, const StreamGroup *base, StreamId id);
 extern OwnConsumer *overlay_consumer(const GroupPend *gp, const char *name, uint32 len, int *index);
 
 extern void groups_refresh(Pend *p);	/* overlay_refresh of all */

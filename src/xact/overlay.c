@@ -293,6 +293,22 @@ groups_any(Target *t)
 	return any;
 }
 
+bool
+overlay_undelivered(const GroupPend *gp, const StreamGroup *base, StreamId id)
+{
+	const OwnRecord *own = overlay_record(gp, id);
+
+	if (own != NULL && own->given)
+		return false;
+	if (gp != NULL && gp->cursor_set)
+		return sid_cmp(id, gp->set_to) > 0;
+	if (base == NULL)
+		return false;
+	if (sid_cmp(id, base->cursor) > 0)
+		return gp == NULL || sid_cmp(id, gp->skipped) > 0;
+	return idset_has(&StrmArena, &base->gaps, id);
+}
+
 /* Does this group?  base: the merged one if it shows. */
 static bool
 references(const GroupPend *gp, const StreamGroup *base, StreamId id)
@@ -304,13 +320,7 @@ references(const GroupPend *gp, const StreamGroup *base, StreamId id)
 		return own->there;
 	if (own == NULL && base != NULL && pending_get(&StrmArena, &base->pending, id, &r))
 		return true;
-	if (gp != NULL && gp->cursor_set)
-		return sid_cmp(id, gp->set_to) > 0;
-	if (base == NULL)
-		return false;
-	if (sid_cmp(id, base->cursor) > 0)
-		return gp == NULL || sid_cmp(id, gp->skipped) > 0;
-	return idset_has(&StrmArena, &base->gaps, id);
+	return overlay_undelivered(gp, base, id);
 }
 
 bool

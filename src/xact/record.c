@@ -728,8 +728,8 @@ reclaim_failed(GroupTarget *gt, Reclaim *rc)
 			more = sid_next(&from) && sid_cmp(id, limit) <= 0;
 			if (sid_cmp(id, limit) > 0)
 				break;
-			if (seen_record(gt, b.gp, b.base, b.g, id, &r) || !live_has(b.p->ss, b.p, id) ||
-				(b.u.n > 0 && unseen_has(&b.u, id)))
+			if (!overlay_undelivered(b.gp, b.base, id) || seen_record(gt, b.gp, b.base, b.g, id, &r) ||
+				!live_has(b.p->ss, b.p, id) || (b.u.n > 0 && unseen_has(&b.u, id)))
 				continue;
 			if (!batch_put(&b, id, 1, TAKE, false, stream_exists(&StrmArena, &b.p->ss->stream, id)))
 				break;
