@@ -178,8 +178,9 @@ release(SharedStream *ss, ChangeSet *cs, bool merged)
 		gop = next_gop(&op, gop, cs);
 		strm_gop_end(ss, &op, cs->part, merged);
 	}
-	/* entries that never were have not been delivered either */
-	for (uint32 i = 0; !merged && cs->ngops > 0 && i < cs->nchunks; i++)
+	/* entries that never were have not been delivered either, not even by what a
+	 * savepoint has taken off the list */
+	for (uint32 i = 0; !merged && i < cs->nchunks; i++)
 		strm_flight_forget(ss, changeset_chunks(cs)[i].first, changeset_chunks(cs)[i].last);
 
 	if (part->ndeleting > 0)
