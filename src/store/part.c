@@ -139,10 +139,12 @@ is_kind(const Part *part, PartKind kind)
 			return part->dropping || part->renaming;
 		case PART_EXCLUSIVE:
 			return part->exclusive;
+		case PART_CLOSING:
+			return part->exclusive || part->wants;
 		case PART_GRANTING:
 			return part->granting;
 		default:
-			return true;
+			return !part->idle;
 	}
 }
 

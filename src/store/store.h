@@ -139,6 +139,8 @@ typedef struct Part
 	bool		renaming;		/* renames it, or holds a name for another */
 	bool		exclusive;		/* one of these, or sets its header: nobody else changes it meanwhile */
 	bool		granting;		/* changes its owner or grants: one at a time may */
+	bool		wants;			/* waits to have it to itself: nobody else begins a part in it */
+	bool		idle;			/* does nothing but that: nobody waits for its end to be alone */
 	uint32		ndeleting;		/* its ids in SharedStream.deleting */
 	uint32		npairs;			/* its pairs in SharedStream.pairs */
 	uint64		reserved;		/* how many ids */
@@ -509,9 +511,10 @@ extern TransactionId strm_reserved_upto(SharedStream *ss, EngHandle own, StreamI
  * kind: whom to wait for; InvalidTransactionId if there is none. */
 typedef enum PartKind
 {
-	PART_ANY,
+	PART_ANY,					/* but for idle ones */
 	PART_LEAVING,				/* drops or renames the stream */
 	PART_EXCLUSIVE,
+	PART_CLOSING,				/* these, and who wants to be one: to who has no part yet */
 	PART_GRANTING
 } PartKind;
 extern TransactionId strm_part_other(SharedStream *ss, EngHandle own, PartKind kind);

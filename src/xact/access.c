@@ -373,7 +373,7 @@ strm_op_lock(Target *t, Pend *p, Snapshot snap)
 			return false;
 		}
 		broken = p->ss->broken;
-		xid = strm_part_other(p->ss, p->part, PART_EXCLUSIVE);
+		xid = strm_part_other(p->ss, p->part, p->part != 0 ? PART_EXCLUSIVE : PART_CLOSING);
 		if (!broken && xid == InvalidTransactionId)
 		{
 			if (pend_part(p) != 0)

@@ -83,31 +83,14 @@ bool
 strm_drop(Db *db, const char *name, uint32 len)
 {
 	Target		t;
+	Pend	   *p = strm_lock_alone(db, name, len, true, &t);
 
-	for (;;)
-	{
-		TransactionId xid;
-		Pend	   *p;
-
-		if (!strm_open_write(db, name, len, PRIV_OWNER, &t))
-			return false;
-		p = t.pend;
-		(void) pend_prepare(p, 0);
-		if (!strm_op_lock(&t, p, GetActiveSnapshot()))
-			continue;
-		xid = strm_part_other(p->ss, p->part, PART_ANY);
-		if (xid == InvalidTransactionId)
-			STRM_PTR(Part, p->part)->dropping = STRM_PTR(Part, p->part)->exclusive = true;
-		else
-			pend_let_go(p);
-		strm_unlock(p->ss);
-		if (xid == InvalidTransactionId)
-		{
-			names_leave(&t);
-			p->dropped = true;
-			p->dropped_sub = GetCurrentSubTransactionId();
-			return true;
-		}
-		wait_for(xid);
-	}
+	if (p == NULL)
+		return false;
+	STRM_PTR(Part, p->part)->dropping = STRM_PTR(Part, p->part)->exclusive = true;
+	strm_unlock(p->ss);
+	names_leave(&t);
+	p->dropped = true;
+	p->dropped_sub = GetCurrentSubTransactionId();
+	return true;
 }

@@ -23,29 +23,43 @@
 
 #include "xact/xact.h"
 
+/*
+ * While it waits for those who have a part in the stream it keeps its own, though
+ * there be nothing in it, so that nobody else begins one: under load there is
+ * always somebody else.  Two who wait so do not wait for each other.
+ */
 Pend *
-strm_lock_alone(Db *db, const char *name, uint32 len, Target *t)
+strm_lock_alone(Db *db, const char *name, uint32 len, bool missing_ok, Target *t)
 {
+	Pend	   *wanted = NULL;
+
 	for (;;)
 	{
 		TransactionId xid;
-		Pend	   *p;
+		bool		found = strm_open_write(db, name, len, PRIV_OWNER, t);
+		Pend	   *p = found ? t->pend : NULL;
 
-		if (!strm_open_write(db, name, len, PRIV_OWNER, t))
+		/* the name leads elsewhere by now */
+		if (wanted != NULL && wanted != p)
+			pend_give_up(wanted);
+		if (!found && missing_ok)
+			return NULL;
+		if (!found)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_OBJECT),
 					 errmsg("stream \"%.*s\" does not exist", (int) len, name),
 					 t->provisional ? errdetail("Another transaction is making it and has not committed.") : 0));
-		p = t->pend;
 		(void) pend_prepare(p, 0);
 		pend_prepare_rare(p);
 		pend_refresh(p);
+		wanted = p;
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
 			continue;
 		xid = strm_part_other(p->ss, p->part, PART_ANY);
+		STRM_PTR(Part, p->part)->wants = TransactionIdIsValid(xid);
+		STRM_PTR(Part, p->part)->idle = TransactionIdIsValid(xid) && pend_is_empty(p);
 		if (!TransactionIdIsValid(xid))
 			return p;
-		pend_let_go(p);
 		strm_unlock(p->ss);
 		XactLockTableWait(xid, NULL, NULL, XLTW_None);
 		CHECK_FOR_INTERRUPTS();
@@ -111,7 +125,7 @@ strm_set_id(Db *db, const char *name, uint32 len, StreamId last, int64 entries_a
 			const StreamId *max_deleted)
 {
 	Target		t;
-	Pend	   *p = strm_lock_alone(db, name, len, &t);
+	Pend	   *p = strm_lock_alone(db, name, len, false, &t);
 	StreamHeader h;
 	StreamId	top = top_live(p);
 	StreamId	deleted;
@@ -160,7 +174,7 @@ strm_configure(Db *db, const char *name, uint32 len, uint32 idmp_duration,
 			   uint32 idmp_maxsize, uint32 node_max_bytes, uint32 node_max_entries)
 {
 	Target		t;
-	Pend	   *p = strm_lock_alone(db, name, len, &t);
+	Pend	   *p = strm_lock_alone(db, name, len, false, &t);
 	StreamHeader before;
 	StreamHeader h;
 	bool		forgets;

@@ -611,6 +611,7 @@ part_recompute(Pend *p)
 	part->renaming = p->nnames > 0;
 	part->exclusive = p->dropped || p->nheaders > 0 || p->nnames > 0;
 	part->granting = p->ngrants > 0;
+	part->wants = part->idle = false;
 	part->holder = part->xid;
 	if (!p->made && !p->dropped && p->nnames == 0)
 	{
@@ -699,6 +700,7 @@ cut(Pend *p, SubTransactionId sub)
 		part_recompute(p);
 		strm_part_settle(p->ss);
 		strm_wake_note(p->ss);
+		pend_let_go(p);
 		strm_unlock(p->ss);
 	}
 }
@@ -756,6 +758,8 @@ pend_release(Pend *p)
 void
 pend_give_up(Pend *p)
 {
+	if (p->part == 0)
+		return;
 	LWLockAcquire(&p->ss->lock, LW_EXCLUSIVE);
 	part_recompute(p);
 	pend_let_go(p);

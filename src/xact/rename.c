@@ -102,7 +102,7 @@ strm_rename(Db *db, const char *name, uint32 len, const char *to, uint32 to_len)
 	for (;;)
 	{
 		TransactionId xid;
-		Pend	   *p = strm_lock_alone(db, name, len, &t);
+		Pend	   *p = strm_lock_alone(db, name, len, false, &t);
 		Pend	   *holder;
 
 		STRM_PTR(Part, p->part)->renaming = STRM_PTR(Part, p->part)->exclusive = true;

@@ -418,7 +418,7 @@ extern bool strm_add(Target *t, const StreamPos *pos, const uint8 *fields, const
 					 bool make, StreamId *id, bool *repeated);
 
 /* Lock the stream for an operation, its Part registered: waits for who has it
- * to himself.  snap as in strm_look.  False: it is gone, find it again. */
+ * to himself, or before it has a part for who wants to.  snap as in strm_look.  False: it is gone, find it again. */
 extern bool strm_op_lock(Target *t, Pend *p, Snapshot snap);
 
 /* XTRIM, resolved now; `wait`: for others who trim here, so that the count is
@@ -428,9 +428,9 @@ extern uint64 strm_trim(Target *t, const TrimSpec *spec, bool wait);
 /* Live entries, merged and own.  Lock held, lists refreshed. */
 extern uint64 strm_live(Pend *p);
 
-/* The stream locked, the caller its owner and nobody else with a part in it;
- * 42704. */
-extern Pend *strm_lock_alone(Db *db, const char *name, uint32 len, Target *t);
+/* The stream locked, the caller its owner and nobody else with a part in it but
+ * such as wait to be alone, too.  NULL, or 42704: it is missing. */
+extern Pend *strm_lock_alone(Db *db, const char *name, uint32 len, bool missing_ok, Target *t);
 
 /* XSETID; negative entries_added and max_deleted NULL: leave alone.  22023;
  * 0A000 where it is lowered after a removal by the same transaction. */

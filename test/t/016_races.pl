@@ -3,6 +3,7 @@
 use strict;
 use warnings FATAL => 'all';
 
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use StreamTest;
@@ -124,5 +125,25 @@ SELECT stream.xdrop('dropped');
 });
 $node->command_ok([ 'pgbench', '-n', '-c', 8, '-j', 2, '-t', 300, '-f', "$scripts/drop.sql", '-d', $node->connstr('postgres') ],
 	'eight drop and make one stream');
+
+# There is always somebody who has added to the stream and not committed: who needs
+# it to himself gets through all the same.
+append_to_file("$scripts/busy.sql", q{
+BEGIN;
+SELECT stream.xadd('busy', '{"a":1}');
+\sleep 50 ms
+COMMIT;
+});
+$node->safe_psql('postgres', q{SELECT stream.xcreate('busy')});
+my $load = IPC::Run::start(
+	[ 'pgbench', '-n', '-c', 6, '-j', 1, '-T', 600, '-f', "$scripts/busy.sql", '-d', $node->connstr('postgres') ],
+	'>', "$scripts/busy.out", '2>', "$scripts/busy.err");
+for my $change ("xcfgset('busy', node_max_entries => 50)", "xsetid('busy', '9999999999999-0')", "xrename('busy', 'calm')",
+	"xdrop('busy')")
+{
+	wait_for { $node->safe_psql('postgres', q{SELECT count(*) >= 4 FROM stream.activity WHERE stream = 'busy'}) eq 't' } 'a busy stream';
+	is(sqlstate($node, "SET statement_timeout = '20s'; SELECT stream.$change"), '', "$change gets through");
+}
+$load->kill_kill;
 
 done_testing();
