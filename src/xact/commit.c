@@ -470,8 +470,8 @@ pre_commit(void)
 		sealed = true;			/* what came now would not be written */
 		return;
 	}
-	db = STRM_PTR(Db, pend_first()->ss->db);
-	first = !pg_atomic_read_u32(&db->in_use);
+	db = strm_db_loaded();
+	first = db != NULL && !pg_atomic_read_u32(&db->in_use);
 	if (first)
 		journal_check_empty(db);
 	names_settle();
