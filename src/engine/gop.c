@@ -92,8 +92,8 @@ static const Shape shapes[] = {
 	[GOP_POLICY] = {.flags = GOP_IN_ORDER, .may_consumer = true, .policy = true},
 	[GOP_CONSUMER] = {.flags = GOP_ACTIVE, .consumer = true, .time = true},
 	[GOP_DELCONSUMER] = {.flags = GOP_RELEASE, .consumer = true},
-	[GOP_DELIVER] = {.flags = GOP_NOACK | GOP_DEAD | GOP_ONE_COUNT, .consumer = true, .time = true, .runs = true,
-	.records = true, .counts = true},
+	[GOP_DELIVER] = {.flags = GOP_NOACK | GOP_DEAD | GOP_ONE_COUNT | GOP_TIMES, .consumer = true, .time = true,
+	.runs = true, .records = true, .counts = true},
 	[GOP_SET] = {.flags = GOP_FORCE | GOP_ACTIVE | GOP_ONE_COUNT, .may_consumer = true, .time = true,
 	.pos = true, .records = true, .counts = true},
 	[GOP_ACK] = {.flags = GOP_DEAD | GOP_NOACK, .records = true}
@@ -123,7 +123,8 @@ fixed_bytes(const Gop *g)
 static size_t
 record_bytes(const Gop *g)
 {
-	return shapes[g->kind].counts && !(g->flags & GOP_ONE_COUNT) ? 24 : 16;
+	return 16 + (shapes[g->kind].counts && !(g->flags & GOP_ONE_COUNT) ? 8 : 0) +
+		(g->flags & GOP_TIMES ? 4 : 0);
 }
 
 /* --- writing --- */
@@ -178,8 +179,10 @@ gop_write(const Gop *g, const GopRun *runs, const GopRecord *records, uint8_t *o
 	for (uint32_t i = 0; s->records && i < g->nrecords; i++)
 	{
 		p = put_id(p, records[i].id);
-		if (record_bytes(g) > 16)
+		if (s->counts && !(g->flags & GOP_ONE_COUNT))
 			p = put_num(p, records[i].count, 8);
+		if (g->flags & GOP_TIMES)
+			p = put_num(p, records[i].later, 4);
 	}
 	return (size_t) (p - out);
 }
@@ -197,9 +200,13 @@ gop_run(const Gop *g, uint32_t i)
 GopRecord
 gop_record(const Gop *g, uint32_t i)
 {
-	const uint8_t *p = g->records + i * record_bytes(g);
+	size_t		bytes = record_bytes(g);
+	const uint8_t *p = g->records + i * bytes;
 
-	return (GopRecord) {get_id(p), record_bytes(g) > 16 ? get_u64(p + 16) : g->count};
+	return (GopRecord) {
+		get_id(p), bytes >= 24 ? get_u64(p + 16) : g->count,
+		g->flags & GOP_TIMES ? (uint32_t) get_num(p + bytes - 4, 4) : 0
+	};
 }
 
 static bool
@@ -211,7 +218,7 @@ records_sound(const Gop *g)
 	{
 		GopRecord	r = gop_record(g, i);
 
-		if (sid_cmp(r.id, before) <= 0 || r.count > INT64_MAX)
+		if (sid_cmp(r.id, before) <= 0 || r.count > INT64_MAX || g->time + r.later > PENDING_TIME_MAX)
 			return false;
 		before = r.id;
 	}
@@ -373,6 +380,14 @@ wide_counts(const Gop *g)
 void
 gop_charge(ArenaCharge *c, const Gop *g)
 {
+	if (g->kind == GOP_CONSUMER || g->kind == GOP_DELIVER || (g->kind == GOP_SET && g->has_consumer))
+		charge_consumer(c, g->consumer_len);
+	gop_charge_known(c, g);
+}
+
+void
+gop_charge_known(ArenaCharge *c, const Gop *g)
+{
 	switch ((GopKind) g->kind)
 	{
 		case GOP_CREATE:
@@ -383,11 +398,7 @@ gop_charge(ArenaCharge *c, const Gop *g)
 			if (g->consumer_len > 0)
 				arena_charge_exact(c, g->consumer_len, 1);
 			break;
-		case GOP_CONSUMER:
-			charge_consumer(c, g->consumer_len);
-			break;
 		case GOP_DELIVER:
-			charge_consumer(c, g->consumer_len);
 			/* the places where gaps may begin or end */
 			rax_charge(c, 16, g->nruns < UINT32_MAX / 2 ? 2 * g->nruns + 1 : UINT32_MAX);
 			if (g->flags & GOP_NOACK)
@@ -397,12 +408,11 @@ gop_charge(ArenaCharge *c, const Gop *g)
 			pending_charge_wide(c, wide_counts(g));
 			break;
 		case GOP_SET:
-			if (g->has_consumer)
-				charge_consumer(c, g->consumer_len);
 			if (g->flags & GOP_FORCE)
 				pending_charge_single(c, g->nrecords);
 			pending_charge_wide(c, wide_counts(g));
 			break;
+		case GOP_CONSUMER:
 		case GOP_DESTROY:
 		case GOP_SETID:
 		case GOP_DELCONSUMER:

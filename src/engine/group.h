@@ -131,6 +131,7 @@ typedef enum GopKind
 #define GOP_ACTIVE		16		/* SET: counts as activity and as redelivery (a claim) */
 #define GOP_DEAD		32		/* ACK: counts as dead letters, not as acknowledgements */
 #define GOP_ONE_COUNT	64		/* all records have the op's count: theirs is not written */
+#define GOP_TIMES		128		/* DELIVER: each record has its own time, no earlier than the op's */
 
 /*
  * Deliveries.  The records are cut into runs.  A run says that of the ids in
@@ -152,6 +153,7 @@ typedef struct GopRecord
 {
 	StreamId	id;
 	uint64_t	count;			/* deliveries from now on */
+	uint32_t	later;			/* with TIMES: ms after the op's time */
 } GopRecord;
 
 /* An operation taken apart; names and arrays point into its bytes. */
@@ -190,8 +192,10 @@ extern size_t gop_write(const Gop *g, const GopRun *runs, const GopRecord *recor
  * kind knows).  Trusts nothing. */
 extern size_t gop_read(Gop *g, const uint8_t *p, size_t avail);
 
-/* Note what applying it can allocate at most. */
+/* Note what applying it can allocate at most; without what its consumer takes,
+ * for one that an operation before it in the same merge sees to. */
 extern void gop_charge(ArenaCharge *c, const Gop *g);
+extern void gop_charge_known(ArenaCharge *c, const Gop *g);
 
 /* Carry it out.  ENG_NOTFOUND (no such group), ENG_EXISTS (CREATE) and ENG_NOMEM
  * (never with a charge): nothing has changed.  Without a charge of the caller's

@@ -122,6 +122,21 @@ advance(const Stream *s, StreamGroup *g, StreamId *from, StreamId to, uint64_t n
 
 /* --- consumers --- */
 
+/* The time of the op, of several calls' of the last. */
+static uint64_t
+op_time(const Gop *op)
+{
+	uint32_t	most = 0;
+
+	for (uint32_t i = 0; op->flags & GOP_TIMES && i < op->nrecords; i++)
+	{
+		uint32_t	t = gop_record(op, i).later;
+
+		most = t > most ? t : most;
+	}
+	return op->time + most;
+}
+
 /* The op's consumer, made if need be; it was seen. */
 static Consumer *
 op_consumer(Apply *ap)
@@ -149,7 +164,7 @@ op_consumer(Apply *ap)
 		(void) rax_insert(a, &g->consumers, c->name, c->name_len, h, NULL, ARENA_CHARGED);
 		(void) rax_insert(a, &g->numbers, key, sizeof(key), h, NULL, ARENA_CHARGED);
 	}
-	c->seen = later(c->seen, op->time);
+	c->seen = later(c->seen, op_time(op));
 	return c;
 }
 
@@ -317,7 +332,7 @@ typedef struct Deliver
 	LiveWalk	live;
 	uint32_t	at;				/* the next record */
 	uint64_t	in_run;			/* live entries of the run under way */
-	bool		made;			/* any record */
+	uint64_t	active;			/* when the last of the records was given; 0: none was */
 } Deliver;
 
 /* The cursor goes up to `to`; what it passes becomes a gap. */
@@ -390,7 +405,8 @@ deliver_records(Deliver *d, const GopRun *run)
 
 		if (all_live || is_live(&d->live, rec.id))
 		{
-			PendingRecord r = {.id = rec.id, .consumer = d->c != NULL ? d->c->number : 0, .time = ap->op->time, .count = rec.count};
+			PendingRecord r = {.id = rec.id, .consumer = d->c != NULL ? d->c->number : 0,
+			.time = ap->op->time + rec.later, .count = rec.count};
 
 			if (sid_cmp(rec.id, d->old_cursor) > 0)
 				advance(ap->s, g, &d->place, rec.id, 1);
@@ -400,7 +416,7 @@ deliver_records(Deliver *d, const GopRun *run)
 				set_record(ap, &old, &r);
 			else
 				batch[n++] = r;
-			d->made = true;
+			d->active = later(d->active, r.time);
 		}
 		if (n > 0 && (i + 1 == run->n || (i + 1) % PENDING_BATCH == 0))
 		{
@@ -430,8 +446,8 @@ deliver(Apply *ap)
 		g->dead += ap->op->nrecords;
 	else
 		g->delivered += ap->op->nrecords;
-	if (d.made && !(ap->op->flags & GOP_NOACK))
-		d.c->active = later(d.c->active, ap->op->time);
+	if (!(ap->op->flags & GOP_NOACK))
+		d.c->active = later(d.c->active, d.active);
 }
 
 /* --- changes of records --- */

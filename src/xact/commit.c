@@ -238,6 +238,7 @@ build_set(Pend *p)
 	uint32		offset;
 
 	pend_join_chunks(p);
+	gops_join(p);
 	size = set_size(p);
 	if (size > PG_UINT32_MAX)
 		ereport(ERROR,

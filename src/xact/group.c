@@ -9,6 +9,8 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -137,9 +139,61 @@ op_read(const Pend *p, int i, Gop *op)
 	return gop_read(op, p->gop_bytes + p->gops[i].offset, p->gop_used - p->gops[i].offset);
 }
 
+/* A consumer that an operation has seen to; by a hash of the name, since names
+ * are long. */
+typedef struct KnownKey
+{
+	GroupPend  *group;
+	uint32		hash;
+} KnownKey;
+
+typedef struct Known
+{
+	KnownKey	key;			/* hash key */
+	const char *name;
+	uint32		len;
+	int			nadmin;			/* changes of the group until then */
+} Known;
+
+static bool
+makes_consumer(uint8 kind, uint8 flags)
+{
+	return kind == GOP_CONSUMER || kind == GOP_SET || (kind == GOP_DELIVER && (flags & GOP_DEAD) == 0);
+}
+
+/* Has an operation before this one, on the group as it is, made the consumer if
+ * need be?  Notes that this one has. */
+static bool
+is_known(HTAB *known, GroupPend *gp, const Gop *op, int nadmin)
+{
+	KnownKey	key;
+	Known	   *k;
+	bool		found;
+
+	memset(&key, 0, sizeof(key));
+	key.group = gp;
+	key.hash = hash_bytes((const unsigned char *) op->consumer, (int) op->consumer_len);
+	k = hash_search(known, &key, HASH_ENTER, &found);
+	if (found && k->nadmin == nadmin)
+		return k->len == op->consumer_len && memcmp(k->name, op->consumer, k->len) == 0;
+	k->name = op->consumer;
+	k->len = op->consumer_len;
+	k->nadmin = nadmin;
+	return false;
+}
+
 void
 gops_charge(ArenaCharge *c, const Pend *p)
 {
+	HASHCTL		ctl = {.keysize = sizeof(KnownKey), .entrysize = sizeof(Known), .hcxt = CurrentMemoryContext};
+	HTAB	   *known = NULL;
+	int			nadmin = 0;
+	int			n = 0;
+
+	for (int i = 0; i < p->ngops; i++)
+		n += makes_consumer(p->gops[i].kind, p->gops[i].flags);
+	if (n > 1)
+		known = hash_create("stream consumers", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	for (int i = 0; i < p->ngops; i++)
 	{
 		Gop			op;
@@ -147,8 +201,15 @@ gops_charge(ArenaCharge *c, const Pend *p)
 		/* what a load would refuse must not come into the journal */
 		if (op_read(p, i, &op) == 0)
 			elog(ERROR, "operation on a consumer group is malformed");
-		gop_charge(c, &op);
+		nadmin += is_admin(op.kind);
+		if (known != NULL && op.has_consumer && makes_consumer(op.kind, op.flags) &&
+			is_known(known, p->gops[i].group, &op, nadmin))
+			gop_charge_known(c, &op);
+		else
+			gop_charge(c, &op);
 	}
+	if (known != NULL)
+		hash_destroy(known);
 }
 
 void

@@ -124,6 +124,10 @@ extern void gops_charge(ArenaCharge *c, const Pend *p);
 extern void gops_unregister(Pend *p, int from); /* lock held */
 extern void gops_cut(Pend *p, int ngops);	/* the same if there is a part */
 
+/* Let deliveries that follow each other be one operation (join.c).  The
+ * transaction is sealed; may raise, and then nothing has changed. */
+extern void gops_join(Pend *p);
+
 /* Whether all that was done are first deliveries: a crash may forget them. */
 extern bool pend_only_delivers(const Pend *p);
 

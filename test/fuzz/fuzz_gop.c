@@ -131,7 +131,7 @@ made(Input *in)
 	static const char *const names[] = {"", "g", "other"};
 	static const uint8_t flags[] = {
 		[GOP_CREATE] = GOP_IN_ORDER, [GOP_POLICY] = GOP_IN_ORDER, [GOP_DELCONSUMER] = GOP_RELEASE,
-		[GOP_DELIVER] = GOP_NOACK | GOP_ONE_COUNT, [GOP_SET] = GOP_FORCE | GOP_ACTIVE | GOP_ONE_COUNT,
+		[GOP_DELIVER] = GOP_NOACK | GOP_ONE_COUNT | GOP_TIMES, [GOP_SET] = GOP_FORCE | GOP_ACTIVE | GOP_ONE_COUNT,
 		[GOP_ACK] = GOP_DEAD
 	};
 	static const uint64_t counts[] = {0, 1, 2, 65534, 65535, 70000, INT64_MAX, 1};
@@ -146,7 +146,7 @@ made(Input *in)
 	Gop			g = {.kind = what % 9 + 1};
 
 	g.flags = next_byte(in);
-	if (!(g.flags & 128))
+	if (!(who & 32))
 		g.flags &= flags[g.kind];
 	g.group = names[who % 3];
 	g.group_len = (uint32_t) strlen(g.group);
@@ -165,7 +165,7 @@ made(Input *in)
 	{
 		for (int n = much; n >= 0 && g.nrecords < RECORDS_MAX; n--)
 		{
-			records[g.nrecords++] = (GopRecord) {id, counts[(much + n) & 7]};
+			records[g.nrecords++] = (GopRecord) {id, counts[(much + n) & 7], (uint32_t) n};
 			id.seq += 1 + (what >> 6);
 			if ((what & 32) || id.seq >= 4)
 				id = (StreamId) {id.ms + 1, id.seq & 3};

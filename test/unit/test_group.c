@@ -142,7 +142,7 @@ op_free(Op *op)
 static void
 add_record(Op *op, int i, uint64_t count)
 {
-	op->records[op->g.nrecords++] = (GopRecord) {id_at(i), count};
+	op->records[op->g.nrecords++] = (GopRecord) {id_at(i), count, 0};
 }
 
 static void
@@ -152,6 +152,15 @@ one_count(Op *op, uint64_t count)
 	op->g.count = count;
 	for (uint32_t i = 0; i < op->g.nrecords; i++)
 		op->records[i].count = count;
+}
+
+/* Some of the deliveries are later than the op. */
+static void
+some_later(Op *op)
+{
+	op->g.flags |= GOP_TIMES;
+	for (uint32_t i = 0; i < op->g.nrecords; i++)
+		op->records[i].later = (uint32_t) unit_below(3) * 500;
 }
 
 /* --- the model --- */
@@ -193,7 +202,11 @@ model_deliver(Model *m, MGroup *g, const Op *op)
 	int			prev = old;
 	uint32_t	at = 0;
 	MConsumer  *c = &g->c[op->consumer];
+	uint64_t	time;
 
+	for (uint32_t i = 0; i < op->g.nrecords; i++)
+		if (op->g.time + op->records[i].later > c->seen)
+			c->seen = op->g.time + op->records[i].later;
 	for (uint32_t i = 0; i < op->g.nruns; i++)
 	{
 		int			after = place_of(op->runs[i].after);
@@ -213,9 +226,10 @@ model_deliver(Model *m, MGroup *g, const Op *op)
 
 			if (!m->live[p])
 				continue;
-			g->r[p] = (MRecord) {!(op->g.flags & GOP_NOACK), op->consumer, op->g.time, op->records[at].count};
-			if (!(op->g.flags & GOP_NOACK) && op->g.time > c->active)
-				c->active = op->g.time;
+			time = op->g.time + op->records[at].later;
+			g->r[p] = (MRecord) {!(op->g.flags & GOP_NOACK), op->consumer, time, op->records[at].count};
+			if (!(op->g.flags & GOP_NOACK) && time > c->active)
+				c->active = time;
 		}
 		if (last > prev)
 			prev = last;
@@ -548,6 +562,8 @@ make_deliver(Model *m, Op *op)
 		one_count(op, 1);
 	if (unit_one_in(5))
 		op->g.flags |= GOP_NOACK;
+	if (unit_one_in(4))
+		some_later(op);
 }
 
 static void
@@ -766,6 +782,55 @@ test_charge(void)
 	model_close(&m);
 }
 
+/*
+ * The same for operations that are carried out one after the other, of a few
+ * consumers: one that is known by then is not charged again.
+ */
+static void
+test_charge_list(void)
+{
+	static Model m;
+	static Op	op[OPS_AHEAD];
+
+	model_open(&m, (size_t) 24 << 20);
+	for (int i = 0; i < 30; i++)
+	{
+		bool		known[NGROUPS][NCONSUMERS] = {0};
+		ArenaCharge charge = {0};
+		EngHandle	ballast;
+
+		for (int k = 0; k < 20; k++)
+			change_stream(&m);
+		for (int k = 0; k < OPS_AHEAD; k++)
+		{
+			bool		makes;
+
+			make_op(&m, &op[k]);
+			makes = op[k].consumer >= 0 && (op[k].g.kind == GOP_CONSUMER || op[k].g.kind == GOP_DELIVER ||
+											op[k].g.kind == GOP_SET);
+			if (makes && known[op[k].group][op[k].consumer])
+				gop_charge_known(&charge, &op[k].g);
+			else
+				gop_charge(&charge, &op[k].g);
+			if (makes)
+				known[op[k].group][op[k].consumer] = true;
+			else if (op[k].g.kind == GOP_DELCONSUMER || op[k].g.kind == GOP_CREATE || op[k].g.kind == GOP_DESTROY)
+				memset(known[op[k].group], 0, sizeof(known[op[k].group]));
+		}
+		CHECK(arena_charge(A(&m), &charge, ARENA_NORMAL));
+		ballast = scarce_fill(A(&m));
+		for (int k = 0; k < OPS_AHEAD; k++)
+		{
+			op_apply(&m, &op[k], ARENA_CHARGED);
+			op_free(&op[k]);
+		}
+		arena_uncharge(A(&m), &charge);
+		check(&m);
+		scarce_unfill(A(&m), ballast);
+	}
+	model_close(&m);
+}
+
 /* Apply the op with nothing in the arena but its charge. */
 static void
 apply_large(Model *m, Gop *g, const GopRun *runs, const GopRecord *records)
@@ -811,13 +876,33 @@ test_large(void)
 		StreamId	id = {(uint64_t) i * 2 + 1, 0};
 
 		CHECK_EQ(stream_add_chunk(A(&m), &m.s, id, lp, 0, ARENA_NORMAL), ENG_OK);
-		records[i] = (GopRecord) {id, 1};
+		records[i] = (GopRecord) {id, 1, 0};
 		runs[i] = (GopRun) {{id.ms - 1, 5}, id, 1};
 	}
 	free(f);
 	free(lp);
 	apply_large(&m, &create, NULL, NULL);
 	group = group_find(A(&m), &m.s, "g", 1);
+
+	/* what is asked for the consumer of an operation is asked for once */
+	{
+		ArenaCharge all = {0};
+		ArenaCharge rest = {0};
+		ArenaCharge one = {0};
+
+		g.kind = GOP_CONSUMER;
+		gop_charge(&one, &g);
+		gop_charge_known(&rest, &g);
+		CHECK(memcmp(&rest, &all, sizeof(all)) == 0);
+		g.kind = GOP_DELIVER;
+		gop_charge(&all, &g);
+		gop_charge_known(&rest, &g);
+		for (int i = 0; i < ARENA_NCLASS; i++)
+		{
+			CHECK_EQ(rest.n[i] + one.n[i], all.n[i]);
+			CHECK_EQ(rest.exact[i] + one.exact[i], all.exact[i]);
+		}
+	}
 
 	/* runs with gaps between, which is the most that gaps can take */
 	g.nruns = LARGE / 10;
@@ -835,6 +920,20 @@ test_large(void)
 	CHECK_EQ(group->gaps.bounds.nkeys, 0);
 	CHECK_EQ(group->pending.n, LARGE);
 	CHECK_EQ(group_lag(&m.s, group), 0);
+
+	/* times of their own take no memory */
+	g.flags |= GOP_TIMES;
+	for (int i = 0; i < LARGE; i++)
+		records[i].later = (uint32_t) i;
+	apply_large(&m, &g, runs, records);
+	{
+		PendingRecord r;
+
+		CHECK(pending_get(A(&m), &group->pending, records[LARGE - 1].id, &r));
+		CHECK_EQ(r.time, LARGE - 1);
+		CHECK_EQ(group_consumer(A(&m), group, "a", 1)->active, LARGE - 1);
+		CHECK_EQ(group_consumer(A(&m), group, "a", 1)->seen, LARGE - 1);
+	}
 
 	/* anew, in narrow blocks, then each made wide */
 	g.kind = GOP_ACK;
@@ -858,7 +957,7 @@ test_large(void)
 	g.kind = GOP_ACK;
 	g.flags = 0;
 	for (int i = 0; i < LARGE / 2; i++)
-		records[i] = (GopRecord) {{(uint64_t) i * 4 + 1, 0}, 1};
+		records[i] = (GopRecord) {{(uint64_t) i * 4 + 1, 0}, 1, 0};
 	g.nrecords = LARGE / 2;
 	g.has_consumer = false;
 	g.consumer_len = 0;
@@ -1222,8 +1321,8 @@ test_example(void)
 	op.g.group_len = 4;
 	op.g.time = UINT64_C(1700000000000);
 	op.runs[op.g.nruns++] = (GopRun) {{5, 0}, {7, 0}, 2};
-	op.records[op.g.nrecords++] = (GopRecord) {{6, 1}, 1};
-	op.records[op.g.nrecords++] = (GopRecord) {{7, 0}, 1};
+	op.records[op.g.nrecords++] = (GopRecord) {{6, 1}, 1, 0};
+	op.records[op.g.nrecords++] = (GopRecord) {{7, 0}, 1, 0};
 	one_count(&op, 1);
 	op_encode(&op);
 	CHECK_EQ(op.size, sizeof(bytes));
@@ -1256,9 +1355,9 @@ sound_deliver(void)
 	op_start(&op, GOP_DELIVER, 1, 3);
 	op.runs[0] = (GopRun) {{5, 0}, {7, 0}, 2};
 	op.runs[1] = (GopRun) {{7, 0}, {9, 0}, 1};
-	op.records[0] = (GopRecord) {{6, 1}, 1};
-	op.records[1] = (GopRecord) {{7, 0}, 1};
-	op.records[2] = (GopRecord) {{8, 0}, 1};
+	op.records[0] = (GopRecord) {{6, 1}, 1, 0};
+	op.records[1] = (GopRecord) {{7, 0}, 1, 0};
+	op.records[2] = (GopRecord) {{8, 0}, 1, 0};
 	op.g.nruns = 2;
 	op.g.nrecords = 3;
 	return &op;
@@ -1277,7 +1376,8 @@ test_refused(void)
 #define REFUSED(change) \
 	do { op = sound_deliver(); change; check_refused(op, #change); } while (0)
 	REFUSED(op->g.flags = GOP_FORCE);
-	REFUSED(op->g.flags = 128);
+	REFUSED(op->g.flags = GOP_IN_ORDER);
+	REFUSED(op->g.flags = GOP_TIMES; op->g.time = PENDING_TIME_MAX; op->records[1].later = 1);
 	REFUSED(op->g.time = UINT64_C(1) << 48);
 	REFUSED(op->runs[0].n = 1);
 	REFUSED(op->runs[1].n = 2);
@@ -1295,6 +1395,7 @@ test_refused(void)
 	REFUSED(op_start(op, GOP_SET, 1, -1); op->g.flags = GOP_ACTIVE);
 	REFUSED(op_start(op, GOP_ACK, 1, -1); op->g.nrecords = 1);	/* 0-0 */
 	REFUSED(op_start(op, GOP_ACK, 1, -1); op->g.flags = GOP_ONE_COUNT);
+	REFUSED(op_start(op, GOP_SET, 1, 1); op->g.flags = GOP_TIMES);
 	REFUSED(op_start(op, GOP_CREATE, 1, -1); op->g.entries_read = -2);
 	REFUSED(op_start(op, GOP_POLICY, 1, -1); op->g.retry = UINT64_MAX);
 	REFUSED(op_start(op, GOP_POLICY, 1, -1); op->g.max_deliveries = UINT64_MAX);
@@ -1325,6 +1426,7 @@ main(void)
 	{
 		test_random();
 		test_charge();
+		test_charge_list();
 		test_no_memory();
 	}
 	return unit_end();
