@@ -155,9 +155,63 @@ EXCEPTION WHEN raise_exception THEN
 	RAISE NOTICE '%, %', pel('w', 'e'), given('w', 'e', 'd', 1);
 END $$;
 
-SELECT count(xdrop(s)) FROM unnest('{s,w}'::text[]) s;
+-- Subtransactions within each other, of all that can be done to a group: what one
+-- that is rolled back has done is seen no more.
+CREATE FUNCTION seen() RETURNS text LANGUAGE sql AS $$
+SELECT format('%s; %s; %s',
+	(SELECT string_agg(format('%s %s', p.id, p.consumer), ',') FROM xpending('x', 'g') p),
+	(SELECT to_jsonb(g) - 'in_flight' FROM xinfo_groups('x') g),
+	(SELECT string_agg(format('%s %s', c.name, c.pending), ',') FROM xinfo_consumers('x', 'g') c))
+$$;
+CREATE FUNCTION some_work(depth int, INOUT kept int DEFAULT 0, INOUT undone int DEFAULT 0, INOUT wrong int DEFAULT 0)
+LANGUAGE plpgsql AS $$
+DECLARE
+	before text;
+	ids text[];
+	c text;
+	inner_work record;
+BEGIN
+	FOR i IN 1..4 LOOP
+		before := seen();
+		BEGIN
+			FOR k IN 1..1 + floor(random() * 3) LOOP
+				c := 'c' || floor(random() * 4);
+				SELECT coalesce(array_agg(id), '{7-0}') INTO ids FROM (SELECT id FROM xpending('x', 'g') ORDER BY random() LIMIT 4) q;
+				CASE floor(random() * 14)
+					WHEN 0, 1, 2, 3 THEN PERFORM given('x', 'g', c, 3);
+					WHEN 4, 5, 6 THEN PERFORM xack('x', 'g', ids);
+					WHEN 7, 8 THEN PERFORM xnack('x', 'g', 'FAIL', ids);
+					WHEN 9, 10 THEN PERFORM count(*) FROM xclaim('x', 'g', c, '0', ids, last_id => ids[1]);
+					WHEN 11 THEN PERFORM xgroup_createconsumer('x', 'g', c);
+					WHEN 12 THEN PERFORM xgroup_delconsumer('x', 'g', c);
+					ELSE PERFORM xgroup_setid('x', 'g', ids[1]);
+				END CASE;
+			END LOOP;
+			IF depth > 1 THEN
+				inner_work := some_work(depth - 1, kept, undone, wrong);
+				kept := inner_work.kept;
+				undone := inner_work.undone;
+				wrong := inner_work.wrong;
+			END IF;
+			IF random() < 0.5 THEN RAISE division_by_zero; END IF;
+			kept := kept + 1;
+		EXCEPTION WHEN division_by_zero THEN
+			undone := undone + 1;
+			wrong := wrong + (seen() IS DISTINCT FROM before)::int;
+		END;
+	END LOOP;
+END $$;
+SELECT count(xadd('x', fields('n', n), n || '-0')) FROM generate_series(1, 1000) n;
+SELECT xgroup_create('x', 'g'), given('x', 'g', 'c0', 20) IS NOT NULL AS given, setseed(0.5);
+BEGIN;
+SELECT kept > 10 AS kept, undone > 10 AS undone, wrong FROM some_work(4);
+SELECT seen() AS within \gset
+COMMIT;
+SELECT seen() = :'within' AS same;
+
+SELECT count(xdrop(s)) FROM unnest('{s,w,x}'::text[]) s;
 DROP TABLE done;
-DROP FUNCTION pel, given, info;
+DROP FUNCTION pel, given, info, seen, some_work;
 
 -- Deliveries that were rolled back count while the entry is still to be
 -- delivered: what the group was set past becomes no dead letter, in the same

@@ -238,14 +238,11 @@ gops_cut(Pend *p, int ngops)
 
 		gp->nops--;
 		gp->nadmin -= is_admin(p->gops[i].kind);
-		if (gp->applied > ngops)
-			gp->applied = -1;
 	}
 	p->ngops = ngops;
 	for (GroupPend *gp = p->groups; gp != NULL; gp = gp->next)
 	{
-		/* none of its own was cut: it is as it was, but the list is shorter */
-		gp->applied = Min(gp->applied, ngops);
+		overlay_cut(gp, ngops);
 		if (gp->share == 0)
 			continue;
 		if (p->part != 0)

@@ -12,8 +12,8 @@
  *	   group itself; one that changes the group has it alone.  Both wait for each
  *	   other with the server's transaction locks.
  *	3. What the transaction sees of a group is the merged group with what its own
- *	   list says laid over it (overlay.c), derived when wanted and thrown away
- *	   by a rollback to a savepoint.
+ *	   list says laid over it (overlay.c), derived when wanted; a rollback to a
+ *	   savepoint takes back what it cuts from the list.
  *
  * The list is extended in memory before anything is registered, so between
  * registering and noting nothing can fail.
@@ -73,6 +73,7 @@ typedef struct GroupPend
 
 	/* derived: the overlay */
 	int			applied;		/* how many of the Pend's operations are in it; -1: none, begin anew */
+	/* of the group itself, from here to `records`: taken back as a whole */
 	bool		hides;			/* nothing of the merged group shows */
 	bool		exists;			/* if it hides it: is there one of ours */
 	bool		cursor_set;		/* the cursor is ours alone */
@@ -92,7 +93,16 @@ typedef struct GroupPend
 	OwnConsumer *consumers;
 	int			nconsumers;
 	int			consumers_cap;
-	MemoryContext context;		/* of what is derived */
+	MemoryContext context;		/* of these */
+
+	/* how to take it back, as far as a savepoint may ask for it */
+	struct OpUndo *undo;		/* in the order of the operations */
+	int			nundo;
+	int			undo_cap;
+	struct RecordUndo *old;		/* records before an operation changed them */
+	int			nold;
+	int			old_cap;
+	bool		undoable;		/* the operation being laid over is to be noted */
 } GroupPend;
 
 /* A group as named in a call. */
@@ -147,6 +157,9 @@ pg_noreturn extern void strm_raise_no_group(const GroupTarget *gt);	/* 42704 */
 
 /* Bring the overlay up to date; outside locks. */
 extern void overlay_refresh(Pend *p, GroupPend *gp);
+
+/* The Pend's operations from the given one on are taken back.  Cannot fail. */
+extern void overlay_cut(GroupPend *gp, int ngops);
 
 /* The merged group if it shows, else NULL.  Lock held.  gp may be NULL, as in
  * all of these. */

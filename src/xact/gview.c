@@ -22,7 +22,8 @@ records_changed(const GroupTarget *gt, const GroupPend *gp)
 {
 	const Pend *p = gt->t.pend;
 
-	return (gp != NULL && (gp->hides || gp->records != NULL || gp->nconsumers > 0)) ||
+	return (gp != NULL && (gp->hides || gp->nconsumers > 0 ||
+						   (gp->records != NULL && hash_get_num_entries(gp->records) > 0))) ||
 		(p != NULL && (p->ndels > 0 || p->ntrims > 0));
 }
 

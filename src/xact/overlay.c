@@ -3,17 +3,45 @@
  *	  A group as this transaction sees it: the merged one, with what its own
  *	  operations have made of it laid over.
  *
- * The overlay is derived from the list of operations, from where it was left,
- * or anew after a rollback to a savepoint.  It holds the records and consumers
+ * The overlay is derived from the list of operations, from where it was left.
+ * It holds the records and consumers
  * that own operations have touched, and what they have changed of the group
  * itself; all else shows through from the merged group, under the stream's
  * lock.
+ *
+ * What an operation of a subtransaction changes here is noted, so that a
+ * rollback to a savepoint costs what it takes back, and not what the
+ * transaction has done: the state of the group itself as a whole, the consumer
+ * and the records one by one.  Operations that change the group rather than
+ * work with it are not: where one is taken back the overlay begins anew.
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
 
 #include "xact/group.h"
+
+/* A record before an operation changed it. */
+typedef struct RecordUndo
+{
+	OwnRecord	record;
+	bool		had;			/* false: there was none, only the id counts */
+} RecordUndo;
+
+#define STATE_FROM		offsetof(GroupPend, hides)
+#define STATE_BYTES		(offsetof(GroupPend, records) - STATE_FROM)
+
+/* What was before an operation; an operation changes at most one consumer. */
+typedef struct OpUndo
+{
+	int			op;				/* its place on the Pend's list */
+	bool		anew;			/* it is not taken back by itself */
+	int			nold;
+	int			nconsumers;
+	int			consumer;		/* -1: none was changed; it was: */
+	OwnConsumer before;
+	char		state[STATE_BYTES];
+} OpUndo;
 
 /* --- deriving it --- */
 
@@ -51,6 +79,8 @@ own_record(GroupPend *gp, StreamId id)
 		r->consumer = -1;
 		r->time = r->count = 0;
 	}
+	if (gp->undoable)
+		gp->old[gp->nold++] = (RecordUndo) {*r, found};
 	return r;
 }
 
@@ -73,8 +103,15 @@ own_consumer(GroupPend *gp, const char *name, uint32 len)
 	OwnConsumer *c;
 	int			i;
 
-	if (overlay_consumer(gp, name, len, &i) != NULL)
+	if ((c = overlay_consumer(gp, name, len, &i)) != NULL)
+	{
+		if (gp->undoable)
+		{
+			gp->undo[gp->nundo - 1].consumer = i;
+			gp->undo[gp->nundo - 1].before = *c;
+		}
 		return i;
+	}
 	if (gp->nconsumers == gp->consumers_cap)
 	{
 		gp->consumers_cap = Max(4, 2 * gp->consumers_cap);
@@ -247,6 +284,66 @@ lay_over(GroupPend *gp, const Gop *op)
 	}
 }
 
+/* Make ready to take back the operation that is about to be laid over. */
+static void
+note_undo(Pend *p, GroupPend *gp, const Gop *op)
+{
+	bool		works = op->kind == GOP_CONSUMER || op->kind == GOP_DELIVER || op->kind == GOP_SET ||
+		op->kind == GOP_ACK;
+	OpUndo	   *u;
+
+	gp->undoable = false;
+	/* subtransactions are nested: what comes before one that is not undone is not either */
+	if (!works || p->gops[gp->applied].sub == TopSubTransactionId ||
+		(gp->nundo > 0 && p->gops[gp->undo[gp->nundo - 1].op].sub == TopSubTransactionId))
+		gp->nundo = gp->nold = 0;
+	if (p->gops[gp->applied].sub == TopSubTransactionId)
+		return;
+	PEND_GROW(gp->undo, gp->nundo, gp->undo_cap, 1);
+	PEND_GROW(gp->old, gp->nold, gp->old_cap, (int) op->nrecords);
+	u = &gp->undo[gp->nundo++];
+	u->op = gp->applied;
+	u->anew = !works;
+	u->nold = gp->nold;
+	u->nconsumers = gp->nconsumers;
+	u->consumer = -1;
+	memcpy(u->state, (char *) gp + STATE_FROM, STATE_BYTES);
+	gp->undoable = works;
+}
+
+static void
+take_back(GroupPend *gp, const OpUndo *u)
+{
+	while (gp->nold > u->nold)
+	{
+		const RecordUndo *old = &gp->old[--gp->nold];
+		OwnRecord  *r = hash_search(gp->records, &old->record.id, old->had ? HASH_FIND : HASH_REMOVE, NULL);
+
+		if (old->had)
+			*r = old->record;
+	}
+	while (gp->nconsumers > u->nconsumers)
+		pfree(gp->consumers[--gp->nconsumers].name);
+	if (u->consumer >= 0)
+		gp->consumers[u->consumer] = u->before;
+	memcpy((char *) gp + STATE_FROM, u->state, STATE_BYTES);
+}
+
+void
+overlay_cut(GroupPend *gp, int ngops)
+{
+	while (gp->nundo > 0 && gp->undo[gp->nundo - 1].op >= ngops)
+	{
+		const OpUndo *u = &gp->undo[--gp->nundo];
+
+		if (u->anew)
+			gp->applied = -1;
+		else
+			take_back(gp, u);
+	}
+	gp->applied = Min(gp->applied, ngops);
+}
+
 void
 overlay_refresh(Pend *p, GroupPend *gp)
 {
@@ -257,6 +354,7 @@ overlay_refresh(Pend *p, GroupPend *gp)
 		forget_contents(gp);
 		gp->hides = gp->exists = gp->cursor_set = false;
 		gp->cursor = gp->skipped = STREAMID_MIN;
+		gp->nundo = gp->nold = 0;
 		gp->applied = 0;
 	}
 	for (; gp->applied < p->ngops; gp->applied++)
@@ -267,6 +365,7 @@ overlay_refresh(Pend *p, GroupPend *gp)
 		if (o->group != gp)
 			continue;
 		(void) gop_read(&op, p->gop_bytes + o->offset, p->gop_used - o->offset);
+		note_undo(p, gp, &op);
 		lay_over(gp, &op);
 	}
 }

@@ -29,6 +29,25 @@ $psql->(q{DO $$ BEGIN
 is($psql->($group . q{'tens'}), '100000|0|100000|1|0', 'ten thousand calls that read ten each');
 is($psql->(q{SELECT xtrim('s', 20000); SELECT count(*) FROM stream.pending WHERE grp = 'tens'}), "80000\n20000", 'which can be trimmed');
 
+# Ten thousand blocks after a large read, half of them rolled back: each costs
+# what it has done itself.
+$psql->(q{SELECT xgroup_create('s', 'blocks', '0');
+	DO $$
+	DECLARE
+		ids text[];
+	BEGIN
+		SELECT array_agg(id) INTO ids FROM xreadgroup('s', 'blocks', 'c', count => 20000);
+		FOR i IN 1..10000 LOOP
+			BEGIN
+				PERFORM xack('s', 'blocks', ids[2 * i - 1]);
+				PERFORM xack('s', 'blocks', ids[2 * i]);
+				IF i % 2 = 0 THEN RAISE division_by_zero; END IF;
+			EXCEPTION WHEN division_by_zero THEN
+			END;
+		END LOOP;
+	END $$});
+is($psql->($group . q{'blocks'}), '20000|10000|10000|1|0', 'ten thousand blocks that acknowledge, half of them rolled back');
+
 # Work of all kinds lies between the calls; each entry keeps its own count, and
 # calls that are rolled back leave nothing but an attempt.
 $psql->(q{DO $$
