@@ -23,7 +23,7 @@ typedef struct Head
 {
 	int			first;			/* -1: none */
 	int			last;			/* what went into it last */
-	uint64		time;
+	Gop			op;				/* the first */
 	uint64		last_time;
 	StreamId	end;			/* of its runs */
 	StreamId	above;			/* nothing since has to do with ids above this */
@@ -40,15 +40,11 @@ read_op(const Pend *p, int i, Gop *op)
 static bool
 may_join(const Pend *p, const Head *h, const Gop *op, bool registered)
 {
-	Gop			first;
-
-	if (h->first < 0 || op->nrecords == 0 || op->time < h->last_time ||
-		op->time - h->time > PG_UINT32_MAX || sid_cmp(gop_run(op, 0).after, h->end) < 0 ||
-		sid_cmp(gop_record(op, 0).id, h->above) <= 0 || p->gops[h->first].registered != registered)
-		return false;
-	read_op(p, h->first, &first);
-	return ((op->flags ^ first.flags) & ~GOP_ONE_COUNT) == 0 && op->consumer_len == first.consumer_len &&
-		memcmp(op->consumer, first.consumer, op->consumer_len) == 0;
+	return h->first >= 0 && op->nrecords > 0 && op->time >= h->last_time &&
+		op->time - h->op.time <= PG_UINT32_MAX && sid_cmp(gop_run(op, 0).after, h->end) >= 0 &&
+		sid_cmp(gop_record(op, 0).id, h->above) > 0 && p->gops[h->first].registered == registered &&
+		((op->flags ^ h->op.flags) & ~GOP_ONE_COUNT) == 0 && op->consumer_len == h->op.consumer_len &&
+		memcmp(op->consumer, h->op.consumer, op->consumer_len) == 0;
 }
 
 /* Say in `next` which of the group's deliveries follow each other; true: some do. */
@@ -73,7 +69,7 @@ find_joins(const Pend *p, const GroupPend *gp, int *next)
 				any = true;
 			}
 			else
-				h = (Head) {.first = i, .time = op.time};
+				h = (Head) {.first = i, .op = op};
 			h.last = i;
 			h.last_time = op.time;
 			h.end = gop_run(&op, op.nruns - 1).last;
