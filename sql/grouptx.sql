@@ -155,6 +155,19 @@ EXCEPTION WHEN raise_exception THEN
 	RAISE NOTICE '%, %', pel('w', 'e'), given('w', 'e', 'd', 1);
 END $$;
 
+-- Who has written already does not look first; what he is not given leaves nothing but
+-- a consumer that was not there.
+SELECT xgroup_create('w', 'y');
+BEGIN;
+SELECT given('w', 'y', 'c', 2), given('w', 'y', 'c', 9), given('w', 'y', 'c'), given('w', 'y', 'd'), given('w', 'y', 'd');
+SELECT name, pending FROM xinfo_consumers('w', 'y');
+SAVEPOINT a;
+SELECT given('w', 'y', 'e');
+ROLLBACK TO a;
+SELECT given('w', 'y', 'c');
+COMMIT;
+SELECT name, pending FROM xinfo_consumers('w', 'y');
+
 -- Subtransactions within each other, of all that can be done to a group: what one
 -- that is rolled back has done is seen no more.
 CREATE FUNCTION seen() RETURNS text LANGUAGE sql AS $$

@@ -13,13 +13,15 @@
  *
  * Choosing and putting in flight happen under one holding of the lock, a batch
  * at a time.  A call that finds nothing writes nothing, but for a consumer that
- * was not there before.
+ * was not there before; so one that would have to begin writing looks first
+ * whether there is anything, in whatever order shows it soonest.
  *
  * Runs (engine/group.h) come from the walk: an entry passed over ends one, and
  * so does an id that somebody has reserved.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/snapmgr.h"
 
@@ -426,10 +428,14 @@ collect(Collect *c)
 			c->trimmed = STRM_PTR(Part, h)->trim_to;
 	unseen_sort(c->u);
 
-	choose_idle(c);
+	/* whether there is anything is mostly seen at once from what is new */
+	if (!c->registers)
+		choose_new(c);
+	if (chosen(c) < c->want)
+		choose_idle(c);
 	if (!c->full && chosen(c) < c->want)
 		choose_given_back(c);
-	if (!c->full && chosen(c) < c->want)
+	if (c->registers && !c->full && chosen(c) < c->want)
 		choose_new(c);
 }
 
@@ -741,13 +747,24 @@ take(GroupTarget *gt, const ReadSpec *spec, Call *call, uint32 want, GivenList *
 	return n;
 }
 
+/* Is the subtransaction writing to the group already?  Then taking nothing
+ * leaves nothing behind. */
+static bool
+writes_already(const GroupTarget *gt)
+{
+	const GroupPend *gp = gpend_find(gt->t.pend, gt->name, gt->len);
+
+	return gp != NULL && gp->nops > 0 && TransactionIdIsValid(GetCurrentTransactionIdIfAny());
+}
+
 void
 strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 {
-	bool		known;
+	bool		known = true;
+	bool		looked = !writes_already(gt);
 	Call		call = {.now = strm_now_ms()};
 	int			before = out->n;
-	int64		left = look(gt, spec, NULL, &known) ? spec->count : 0;
+	int64		left = !looked || look(gt, spec, NULL, &known) ? spec->count : 0;
 
 	if (left > 0 && !strm_open_write(gt->t.db, gt->t.name, gt->t.len, gt->t.need, &gt->t))
 		strm_raise_no_group(gt);
@@ -763,6 +780,9 @@ strm_group_read(GroupTarget *gt, const ReadSpec *spec, GivenList *out)
 		CHECK_FOR_INTERRUPTS();
 	}
 	call_free(&call);
+	/* the consumer asked all the same */
+	if (!looked && out->n == before)
+		(void) look(gt, spec, NULL, &known);
 	/* who is given something is made by that */
 	if (!known && out->n == before && !spec->waits && !gt->t.late)
 		(void) strm_consumer_create(gt, spec->consumer, spec->consumer_len);
