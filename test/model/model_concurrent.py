@@ -259,7 +259,12 @@ class Adder(Writer):
 
 
 class Deleter(Writer):
-    """Adds, deletions and trims where every result is written down."""
+    """Adds, deletions and trims where every result is written down.
+
+    In a transaction: alone, a deletion is committed before what it gave is
+    written, and a timeout may come between."""
+
+    single = 0
 
     def operation(self):
         r = self.r
