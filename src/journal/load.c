@@ -588,6 +588,37 @@ refuse_own_rows(Db *db)
 				 errmsg("streams cannot be used in the transaction that restores them")));
 }
 
+/*
+ * What a load that was cancelled has done, the next goes on from.  One that has
+ * not found the memory gives all of it back: it came out of the reserve, too,
+ * which the other databases need.
+ */
+static void
+load_or_nothing(Db *db)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		load(db);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		if (geterrcode() != ERRCODE_OUT_OF_MEMORY)
+			PG_RE_THROW();
+		FlushErrorState();
+		strm_registry_discard(db->dboid, db->catalog);
+		pg_atomic_write_u32(&db->load, LOAD_NONE);
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("the streams of this database do not fit into stream.memory"),
+				 errdetail("While they are read they need the most memory they ever had."),
+				 errhint("Raise stream.memory and restart the server.")));
+	}
+	PG_END_TRY();
+}
+
 void
 journal_load(Db *db)
 {
@@ -595,7 +626,7 @@ journal_load(Db *db)
 	LockDatabaseObject(RelationRelationId, db->catalog, 0, ExclusiveLock);
 	if (pg_atomic_read_u32(&db->load) == LOAD_NONE)
 	{
-		load(db);
+		load_or_nothing(db);
 		pg_write_barrier();
 		pg_atomic_write_u32(&db->load, LOAD_DONE);
 	}
