@@ -19,7 +19,8 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE load(tx bigint, k int);
 	CREATE SEQUENCE tx});
 
-# Every statement may fail, psql goes on; a terminated session is followed by the next.
+# Every statement may fail, psql goes on: but where it is BEGIN, what follows would
+# be transactions of one statement.  A terminated session is followed by the next.
 my $script = join '', map {
 	my $ms = 1 + int(rand(8));
 	my $count = 1 + int(rand(30));
@@ -27,12 +28,15 @@ my $script = join '', map {
 SELECT nextval('tx') AS tx \\gset
 SET statement_timeout = @{[ rand() < 0.5 ? 0 : $ms ]};
 BEGIN;
+\\if :ERROR
+\\else
 INSERT INTO load SELECT :tx, k FROM generate_series(1, $count) k;
 SELECT count(xadd('load', fields('tx', :tx, 'k', k))) FROM generate_series(1, $count) k;
 @{[ rand() < 0.3 ? "SAVEPOINT a; SELECT xadd('load', fields('tx', -1)), xadd('side', '{\"a\":1}'); ROLLBACK TO a;" : '' ]}
 @{[ rand() < 0.3 ? "SELECT xadd('made:' || :tx, fields('tx', :tx));" : '' ]}
 @{[ rand() < 0.3 ? "SELECT count(*) FROM xread('load', '\$', block => '2 ms');" : '' ]}
 COMMIT;
+\\endif
 }
 } 1 .. 200;
 append_to_file("$dir/script.sql", "SELECT 1;\n$script");
