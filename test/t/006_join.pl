@@ -73,7 +73,7 @@ my @readers = (
 	background($node, q{CALL look('read committed')}),
 	background($node, q{SET default_transaction_isolation = 'repeatable read'; CALL look('repeatable read')}),
 	background($node, q{SET default_transaction_isolation = 'serializable'; CALL look('serializable')}));
-my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 6, '-j', 2, '-T', $seconds, '-M', 'prepared',
+my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 6, '-j', 2, '-t', 65 * $seconds, '-M', 'prepared',
 	'-f', "$dir/entry\@6", '-f', "$dir/more\@2", '-f', "$dir/back\@2", $node->connstr('postgres') ]);
 unlike($err, qr/error|aborted/i, 'the writers ran without error') or diag($err);
 $node->safe_psql('postgres', 'CREATE TABLE stopped()');
