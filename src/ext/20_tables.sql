@@ -1,4 +1,5 @@
--- Tables: the durable form of streams.  Written and read by the library only.
+-- Tables: the durable form of streams.  Written and read by the library only,
+-- which knows heap tables.
 
 CREATE TYPE stream.role;
 CREATE FUNCTION stream.role_in(cstring) RETURNS stream.role
@@ -18,7 +19,7 @@ COMMENT ON TYPE stream.role IS 'a role in the tables of the extension: its oid i
 
 CREATE TABLE stream.catalog (
     id bigint PRIMARY KEY
-);
+) USING heap;
 ALTER TABLE stream.catalog
     ADD COLUMN name text COLLATE "C" NOT NULL,
     ADD COLUMN owner stream.role NOT NULL,
@@ -30,7 +31,7 @@ COMMENT ON TABLE stream.catalog IS 'streams of this database; not to be written 
 CREATE TABLE stream.privilege (
     stream_id bigint NOT NULL,
     grantee stream.role NOT NULL
-);
+) USING heap;
 ALTER TABLE stream.privilege
     ADD COLUMN privileges text COLLATE "C" NOT NULL,
     ALTER COLUMN privileges SET STORAGE PLAIN;
@@ -41,7 +42,7 @@ CREATE TABLE stream.default_privilege (
     owner stream.role NOT NULL,
     grantee stream.role NOT NULL,
     privileges text COLLATE "C" NOT NULL
-);
+) USING heap;
 COMMENT ON TABLE stream.default_privilege IS 'grants that streams made by a role begin with; not to be written by hand';
 
 -- num and crc are NULL in the pieces of a large change set.
@@ -50,7 +51,7 @@ CREATE TABLE stream.journal_0 (
     piece_set bigint NOT NULL,
     piece integer NOT NULL,
     crc integer
-) WITH (autovacuum_enabled = false);
+) USING heap WITH (autovacuum_enabled = false);
 ALTER TABLE stream.journal_0
     ADD COLUMN bytes bytea NOT NULL,
     ALTER COLUMN bytes SET STORAGE PLAIN;
@@ -59,7 +60,7 @@ COMMENT ON TABLE stream.journal_0 IS 'change sets of committed transactions; not
 -- Not dumped: it is about this database, not about what its streams hold.
 CREATE TABLE stream.in_use (
     since timestamptz NOT NULL
-);
+) USING heap;
 COMMENT ON TABLE stream.in_use IS 'has a row once streams of this database were written to; not to be written by hand';
 
 SELECT pg_catalog.pg_extension_config_dump('stream.catalog', '');
