@@ -37,6 +37,8 @@ SELECT count(*) FROM xread('edge', '18446744073709551615-18446744073709551615');
 
 -- Several streams, in the order asked; each with its own position; once more where named twice.
 SELECT xadd('b', '4-0', 'n', '4'), xadd('b', '5-0', 'n', '5');
+-- Of no streams there is nothing to wait for.
+SELECT * FROM xread_many('{}', '{}', block => '0');
 SELECT key, id FROM xread_many(array['a', 'b'], array['0', '0']);
 SELECT key, id FROM xread_many(array['b', 'missing', 'a'], array['4-0', '0', '2']);
 SELECT key, id FROM xread_many('{a,b}', '{3,$}');

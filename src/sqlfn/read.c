@@ -218,8 +218,8 @@ read_blocking(ReadCall *call, RowSink *sink, int64 block)
 {
 	TimestampTz deadline;
 
-	if (read_all(call, sink) > 0 || block < 0)
-		return;
+	if (read_all(call, sink) > 0 || block < 0 || call->n == 0)
+		return;					/* of no stream there is nothing to wait for */
 	deadline = deadline_after(block);
 	for (;;)
 	{

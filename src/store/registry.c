@@ -394,6 +394,7 @@ strm_registry_rename(SharedStream *ss, EngHandle name, uint32 len)
 	arena_free(&StrmArena, ss->name);
 	ss->name = name;
 	ss->name_len = len;
+	ss->listen_generation = 0;	/* others may listen to this name */
 	LWLockRelease(strm_registry_lock());
 }
 
@@ -445,7 +446,10 @@ strm_registry_discard(Oid dboid, Oid catalog)
 	for (EngHandle h = StrmRegistry->dbs; h != 0; h = STRM_PTR(Db, h)->next)
 		if (STRM_PTR(Db, h)->dboid == dboid &&
 			(!OidIsValid(catalog) || STRM_PTR(Db, h)->catalog == catalog))
+		{
 			pg_atomic_write_u32(&STRM_PTR(Db, h)->load, LOAD_GONE);
+			strm_wake_note_db_locked(STRM_PTR(Db, h));
+		}
 	LWLockRelease(strm_registry_lock());
 
 	prefix_key(prefix, dboid, catalog);

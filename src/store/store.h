@@ -693,6 +693,7 @@ extern void strm_share_leave(SharedStream *ss, EngHandle link);
 extern void strm_wake_note(SharedStream *ss);
 extern void strm_wake_readers_all(SharedStream *ss);	/* but for those of groups */
 extern void strm_wake_note_db(Db *db);
+extern void strm_wake_note_db_locked(Db *db);	/* the registry lock is held */
 extern void strm_wake_proc(int procno);
 extern void strm_wake_flush(void);
 

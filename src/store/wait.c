@@ -140,10 +140,16 @@ strm_wake_readers_all(SharedStream *ss)
 }
 
 void
+strm_wake_note_db_locked(Db *db)
+{
+	wake_line(db->waiters);
+}
+
+void
 strm_wake_note_db(Db *db)
 {
 	LWLockAcquire(strm_registry_lock(), LW_SHARED);
-	wake_line(db->waiters);
+	strm_wake_note_db_locked(db);
 	LWLockRelease(strm_registry_lock());
 }
 

@@ -368,8 +368,10 @@ strm_wait_again(int n, SharedStream *ss, int64 id, const char *name, uint32 len)
 	if (h == 0 || at != ss || at_id != id)
 		return false;
 	LWLockAcquire(&ss->lock, LW_EXCLUSIVE);
-	/* who stands in line keeps the place from being used for another stream */
-	there = ss->state != SS_DROPPED && (name == NULL || strm_bears_name(ss, name, len));
+	/* who stands in line keeps the place from being used for another stream; who
+	 * left for what he was promised (xwaitgroup) begins anew, at any group */
+	there = ss->state != SS_DROPPED && STRM_PTR(WaitLink, h)->promised == 0 &&
+		!STRM_PTR(WaitLink, h)->lapsed && (name == NULL || strm_bears_name(ss, name, len));
 	if (there)
 	{
 		STRM_PTR(WaitLink, h)->woken = false;

@@ -111,6 +111,8 @@ strm_lifecycle_finish(bool committed)
 	strm_listen_unhold();
 	for (Drop *d = drops; committed && d != NULL; d = d->next)
 		strm_registry_discard(d->database, d->catalog);
+	if (committed && drops != NULL)
+		strm_wake_flush();
 	drops = NULL;
 }
 

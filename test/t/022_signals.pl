@@ -105,6 +105,12 @@ told($client, 'stream.marker', "$id 1 $id");
 is(times_told($client, 'stream.s'), $before, 'not told of what was rolled back, nor of a removal');
 is(times_told($client, 'stream.other'), 0, 'not told without xlisten');
 
+# A stream whose name nobody listened to gets one that somebody does.
+add('before');
+$node->safe_psql('postgres', q{SELECT stream.xdrop('later'); SELECT stream.xrename('before', 'later')});
+$id = add('later');
+ok(told($client, 'stream.later', "$id .*"), 'told of a stream that was renamed to the name');
+
 # An entry above another's reservation cannot be read before that is decided: told
 # when it is committed, and again when it can be read.
 for my $end ('ROLLBACK', 'ROLLBACK TO a', 'COMMIT')

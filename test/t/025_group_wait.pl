@@ -65,6 +65,29 @@ sub session
 	return $s;
 }
 
+# --- a promise that is not kept ---------------------------------------------
+
+# Who was told by xwaitgroup and finds that another was faster stands in line
+# like all others, at whichever group he asks.
+for my $grp ('g', 'other')
+{
+	my $key = stream_with_group();
+	sql("SELECT xgroup_create('$key', 'other')");
+	my $told = background($node, qq{SET search_path = public, stream;
+		CALL xwaitgroup('$key', 'g', '1 h');
+		SELECT pg_advisory_lock(25);
+		SELECT 'got', fields->>'n' FROM xreadgroup('$key', '$grp', 'a', count => 1, block => '1 h');});
+	my $gate = session('SELECT pg_advisory_lock(25)');
+	wait_for { sql(q{SELECT count(*) FROM stream.activity WHERE state = 'waiting'}) eq '1' } 'who waits';
+	add($key, 1);
+	wait_for { sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) eq '1' } 'who was told';
+	sql("SELECT * FROM xreadgroup('$key', 'g', 'b'); SELECT * FROM xreadgroup('$key', 'other', 'b')");
+	$gate->quit;
+	wait_for { sql(q{SELECT count(*) FROM stream.activity WHERE state = 'waiting'}) eq '1' } 'who waits again';
+	add($key, 2);
+	like(($told->())[0], qr/got\|2/, "told of an entry of g that is gone, then waiting for $grp");
+}
+
 # --- what wakes a reader ---------------------------------------------------
 #
 # name => [ what comes before the reader, what wakes it, what it then reads ];
