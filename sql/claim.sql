@@ -145,6 +145,20 @@ SELECT xreclaim('missing', 'g', '1 s');
 SELECT xreclaim('dead', 'none');
 SELECT xreclaim('dead', 'none', '1 s', 3);
 
+-- More records than are looked at in one hold of the stream's lock, most of them passed over, or their entries gone.
+SELECT xdrop('s');
+SELECT count(xadd('s', '{"n":1}', n || '-0')) FROM generate_series(1, 5000) n;
+SELECT xgroup_create('s', 'g');
+SELECT (SELECT count(*) FROM xreadgroup('s', 'g', 'c', count => 2500)), (SELECT count(*) FROM xreadgroup('s', 'g', 'd', count => 2500));
+SELECT xnack('s', 'g', 'FAIL', array(SELECT id FROM xpending('s', 'g', consumer => 'c')), delay => '1 hour');
+SELECT * FROM xreclaim('s', 'g', '30 min', 5, 'dead');
+SELECT * FROM xreclaim('s', 'g', '0', 5, 'dead', count => 500);
+SELECT count(*), count(consumer), min(id) FILTER (WHERE consumer = 'd') FROM xpending('s', 'g', count => 10000);
+SELECT count(*) FROM xdelex('s', array(SELECT (n || '-0')::streamid FROM generate_series(3500, 4600) n), 'KEEPREF');
+SELECT count(*), count(fields), max(id) FROM xreadgroup('s', 'g', 'd', '0', count => 700);
+SELECT count(*), count(fields), max(id) FROM xreadgroup('s', 'g', 'd', '0', count => 5000);
+SELECT count(*), max(id) FROM xautoclaim('s', 'g', 'e', '0', '0', count => 700);
+
 SELECT count(xdrop(s)) FROM unnest('{s,t,dead,dead:new}'::text[]) s;
 DROP FUNCTION pel, given;
 DROP PROCEDURE begin_again;

@@ -17,7 +17,7 @@
 
 #include "xact/group.h"
 
-#define BATCH	1000
+#define BATCH	1000			/* records met, taken or named in one hold of the stream's lock */
 
 typedef enum Verdict
 {
@@ -38,6 +38,7 @@ typedef struct Batch
 	Unseen		u;
 	uint64		now;
 	bool		full;
+	bool		stop;			/* no room for more of what is met */
 	TransactionId wait;
 	GopRecord  *record[3][2];	/* [verdict - TAKE][ours] */
 	uint32		n[3][2];
@@ -366,8 +367,9 @@ typedef Verdict (*Meet) (Batch *b, const SeenRecord *r, uint64 *count, void *arg
 
 /*
  * Go over the records that pass the filter, from `from` on, and decide on each
- * that nobody else has in flight; up to `count` taken or purged.  True: that
- * was all there is.  *next: where to go on.
+ * that nobody else has in flight; up to `count` taken or purged, and no more
+ * than a batch met, since others wait for the lock.  True: that was all there
+ * is.  *next: where to go on.
  */
 static bool
 meet_batch(Batch *b, SeenWalk *w, StreamId from, int64 count, Meet meet, void *arg, StreamId *next)
@@ -375,17 +377,19 @@ meet_batch(Batch *b, SeenWalk *w, StreamId from, int64 count, Meet meet, void *a
 	SeenRecord	r;
 
 	seen_walk_begin(w, from);
-	while (seen_walk_next(w, &r))
+	for (int met = 0; seen_walk_next(w, &r); met++)
 	{
 		uint64		n = 0;
 		Verdict		v;
 
 		*next = r.id;
-		if (batch_size(b) >= count)
+		if (met == BATCH || batch_size(b) >= count)
 			return false;
 		if (r.flight != 0 && r.flight != b->p->part)
 			continue;
 		v = meet(b, &r, &n, arg);
+		if (b->stop)
+			return false;
 		if (v == PASS_OVER)
 			continue;
 		if (!batch_put(b, r.id, n, v, r.flight != 0, false))
@@ -500,9 +504,12 @@ meet_history(Batch *b, const SeenRecord *r, uint64 *count, void *arg)
 	History    *h = arg;
 	Given	   *given = &h->out->item[h->out->n];
 
-	/* the room is for what is taken, and as much again for what is gone */
+	/* what is gone counts, too */
 	if (h->out->n == h->out->cap)
+	{
+		b->stop = true;
 		return PASS_OVER;
+	}
 	*given = (Given) {.id = r->id, .idle = idle_of(b, r), .deliveries = r->count};
 	if (live_has(b->p->ss, b->p, r->id))
 	{
@@ -604,17 +611,12 @@ strm_group_history(GroupTarget *gt, const ReadSpec *spec, StreamId after, GivenL
 		first = false;
 		if (!batch_lock(&b))
 			strm_raise_no_group(gt);
-		done = meet_batch(&b, &w, after, want, meet_history, &h, &after) && out->n < out->cap;
+		done = meet_batch(&b, &w, after, want, meet_history, &h, &after);
 		batch_unlock(&b);
 		note_history(&b, &h);
 		if (b.full)
 			strm_raise_full();
 		batch_free(&b);
-		if (!done)
-		{
-			after = out->item[out->n - 1].id;
-			done = !sid_next(&after);
-		}
 		left -= out->n - before;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -654,21 +656,21 @@ static Verdict
 meet_reclaim(Batch *b, const SeenRecord *r, uint64 *count, void *arg)
 {
 	Reclaim    *rc = arg;
+	bool		dies = rc->max > 0 && r->count >= rc->max;
 
-	if (r->owned && r->time > rc->idle_upto)
+	/* released already, and nothing more to do: there may be very many */
+	if (r->owned ? r->time > rc->idle_upto : !dies)
 		return PASS_OVER;
 	/* what we may not see we cannot move */
 	if (b->u.n > 0 && unseen_has(&b->u, r->id))
 		return PASS_OVER;
 	if (!live_has(b->p->ss, b->p, r->id))
 		return PURGE;
-	if (rc->max > 0 && r->count >= rc->max)
+	if (dies)
 	{
 		died(rc, r->id, r->count, r->number, r->own);
 		return BURY;
 	}
-	if (!r->owned)
-		return PASS_OVER;
 	*count = r->count;
 	return TAKE;
 }
