@@ -61,6 +61,16 @@ SELECT xdel('d', '*');
 SELECT xdel(NULL, '1-0');
 \set VERBOSITY default
 
+-- More ids than are looked at in one hold of the stream's lock: some not there, some of the transaction's own, not in order.
+SELECT count(xadd('d', '{"n":1}', n || '-0')) FROM generate_series(1001, 4000) n;
+BEGIN;
+SELECT count(xadd('d', '{"n":1}', n || '-0')) FROM generate_series(4001, 4500) n;
+SELECT xlen('d') AS before FROM xdel('d', '1002-0');
+SELECT result, count(*), min(id), max(id), xlen('d') FROM xdelex('d', array(SELECT (n || '-0')::streamid FROM generate_series(1001, 5000) n ORDER BY n % 7, n)) GROUP BY result ORDER BY result;
+SELECT xdel('d', array(SELECT (n || '-0')::streamid FROM generate_series(1001, 4500) n));
+ROLLBACK;
+SELECT xlen('d') AS before, xdel('d', array(SELECT (n || '-0')::streamid FROM generate_series(1001, 4500) n)), xlen('d');
+
 DROP FUNCTION info;
 DROP TABLE doomed;
 SELECT count(xdrop(k)) FROM unnest(array['d', 'f', 'own']) k;

@@ -19,6 +19,8 @@
 
 #include "xact/group.h"
 
+#define BATCH	1000			/* ids looked at in one hold of the stream's lock */
+
 static uint64 trim_acked(Target *t, const TrimSpec *spec);
 
 /* --- trimming --- */
@@ -305,16 +307,18 @@ removed(Removal *rm, int32 result)
 }
 
 /*
- * Register what of the ids can be; stops at one that another removes or has in
- * flight (returns whom to wait for) and, with rm->full, at lack of memory.
+ * Register what of the next ids, up to a batch, can be; stops at one that
+ * another removes or has in flight (returns whom to wait for) and, with
+ * rm->full, at lack of memory.
  */
 static TransactionId
 register_deletions(Target *t, Pend *p, Removal *rm)
 {
 	uint8		key[16];
 	uint32		flags = (rm->refs == REFS_KEEP ? STREAM_DEL_KEEPREF : 0) | (rm->trims ? STREAM_DEL_TRIM : 0);
+	int			end = rm->done + Min(rm->n - rm->done, BATCH);
 
-	for (; rm->done < rm->n; rm->done++)
+	for (; rm->done < end; rm->done++)
 	{
 		StreamId	id = rm->ids[rm->done];
 		TransactionId xid;
@@ -393,9 +397,13 @@ delete_all(Target *t, Removal *rm)
 		Pend	   *p = t->pend;
 		TransactionId xid;
 
-		(void) pend_prepare(p, rm->n - rm->done);
-		pend_refresh(p);
-		groups_refresh(p);
+		(void) pend_prepare(p, Min(rm->n - rm->done, BATCH));
+		if (rm->done == 0)
+		{
+			/* not again: nothing looks at what this call itself keeps */
+			pend_refresh(p);
+			groups_refresh(p);
+		}
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
 		{
 			/* dropped or renamed meanwhile, so nothing was registered yet */
@@ -412,10 +420,8 @@ delete_all(Target *t, Removal *rm)
 		if (rm->full)
 			strm_raise_full();
 		if (TransactionIdIsValid(xid))
-		{
 			XactLockTableWait(xid, NULL, NULL, XLTW_None);
-			CHECK_FOR_INTERRUPTS();
-		}
+		CHECK_FOR_INTERRUPTS();
 	}
 	for (; rm->done < rm->n; rm->done++)
 		removed(rm, -1);		/* the stream was dropped meanwhile */
