@@ -106,6 +106,23 @@ SELECT xackdel('s', 'g', '1-0', 'ACKED'), xackdel('s', 'h', '1-0', 'ACKED'), xtr
 COMMIT;
 SELECT ids('s'), pel('s', 'g'), pel('s', 'h');
 
+-- More entries than are looked at in one hold of the stream's lock: 3000 delivered to g, 4000 to h, all pending but a few.
+SELECT count(xadd('long', '{"n":1}', n || '-0')) FROM generate_series(1, 5000) n;
+SELECT xgroup_create('long', 'g'), xgroup_create('long', 'h');
+SELECT (SELECT count(*) FROM xreadgroup('long', 'g', 'c', count => 3000)), (SELECT count(*) FROM xreadgroup('long', 'h', 'c', count => 4000));
+SELECT xack('long', 'g', '2-0', '1500-0', '2800-0', '2900-0'), xack('long', 'h', '2-0', '1500-0', '2800-0', '2900-0', '3500-0');
+SELECT xadd('long', '{"n":2}', '5001-0', maxlen => 4999, refs => 'ACKED'), xlen('long'), count(*) FROM xrange('long', '1-0', '2800-0');
+SELECT xtrim('long', minid => '2900-0', refs => 'ACKED'), xtrim('long', 0, refs => 'ACKED'), xlen('long');
+BEGIN;
+SELECT count(xack('long', 'g', id)) FROM xpending('long', 'g', '1000-0', '3000-0');
+SELECT count(xack('long', 'h', id)) FROM xpending('long', 'h', '1000-0', '3000-0');
+SELECT xadd('long', '{"n":2}', '5002-0'), xtrim('long', 4500, refs => 'ACKED'), xtrim('long', 0, trim_limit => 10, approx => true, refs => 'ACKED'), xlen('long');
+SELECT count(*) FROM xreadgroup('long', 'g', 'c', noack => true, count => 600);
+SELECT xgroup_setid('long', 'h', '$');
+SELECT xtrim('long', 0, refs => 'ACKED'), xlen('long'), count(*) FROM xrange('long', '3001-0');
+ROLLBACK;
+SELECT xgroup_destroy('long', 'g'), xtrim('long', 0, refs => 'ACKED'), xlen('long');
+
 \set VERBOSITY sqlstate
 SELECT xdelex('s', '1-0', 'x');
 SELECT xackdel('s', 'g', '1-0', 'x');
@@ -114,6 +131,6 @@ SELECT xackdel('s', 'g', 'x');
 SELECT xtrim('s', 0, refs => '');
 \set VERBOSITY default
 SELECT xdelex('s', '1-0', NULL);
-SELECT count(xdrop(s)) FROM unnest('{s,many,nodes}'::text[]) s;
+SELECT count(xdrop(s)) FROM unnest('{s,many,nodes,long}'::text[]) s;
 DROP FUNCTION pel, ids;
 DROP PROCEDURE begin_again;

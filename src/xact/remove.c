@@ -438,11 +438,27 @@ strm_delete(Target *t, const StreamId *ids, int nids, Refs refs, int32 *results)
 
 /* --- trimming what no group needs any more --- */
 
-#define TRIM_BATCH	1000
+/* Everything from this id on is still to be delivered, by a group that we have
+ * done nothing to.  Lock held. */
+static StreamId
+needed_from(const Target *t)
+{
+	const StreamGroup *g = NULL;
+	StreamId	from = STREAMID_MAX;
+
+	while ((g = group_after(&StrmArena, &t->ss->stream, g ? g->name : NULL, g ? g->name_len : 0)) != NULL)
+	{
+		StreamId	id = g->cursor;
+
+		if (gpend_find(t->pend, g->name, g->name_len) == NULL && sid_next(&id) && sid_cmp(id, from) < 0)
+			from = id;
+	}
+	return from;
+}
 
 /* The oldest entries from *from on that no group needs, up to `want`, none at or
- * above `bound`.  Returns how many; *from is where to go on, *more whether there
- * may be any.  Lock held. */
+ * above `bound`; no more than a batch is looked at.  Returns how many; *from is
+ * where to go on, *more whether there may be any.  Lock held. */
 static int
 find_acked(Target *t, Pend *p, StreamId *from, StreamId bound, uint64 want, StreamId *ids, bool *more)
 {
@@ -452,10 +468,10 @@ find_acked(Target *t, Pend *p, StreamId *from, StreamId bound, uint64 want, Stre
 	int			n = 0;
 
 	live_walk(&w, p->ss, p, *from);
-	while ((*more = live_next(&w, &id) && sid_cmp(id, bound) < 0))
+	for (int met = 0; (*more = live_next(&w, &id) && sid_cmp(id, bound) < 0); met++)
 	{
 		*from = id;
-		if (n == TRIM_BATCH || (uint64) n == want)
+		if (met == BATCH || (uint64) n == want)
 			break;
 		sid_to_key(id, key);
 		if (!strm_referenced(t, id) && !TransactionIdIsValid(remover_of(p, id, key)))
@@ -471,10 +487,13 @@ find_acked(Target *t, Pend *p, StreamId *from, StreamId bound, uint64 want, Stre
 static uint64
 trim_acked(Target *t, const TrimSpec *spec)
 {
-	StreamId   *ids = palloc(TRIM_BATCH * sizeof(StreamId));
+	StreamId   *ids = palloc(BATCH * sizeof(StreamId));
 	StreamId	from = STREAMID_MIN;
 	uint64		left = spec->limit > 0 ? spec->limit : PG_UINT64_MAX;
 	uint64		n = 0;
+	uint64		merged = 0;
+	int64		length = 0;
+	bool		first = true;
 	bool		more = true;
 
 	while (more && left > 0)
@@ -482,17 +501,25 @@ trim_acked(Target *t, const TrimSpec *spec)
 		Pend	   *p = t->pend;
 		Removal		rm = {.ids = ids, .refs = REFS_ACKED, .trims = true};
 		StreamId	bound = spec->by_id ? spec->minid : STREAMID_MAX;
+		StreamId	needed;
 		StreamId	horizon;
-		uint64		length;
 
 		(void) pend_prepare(p, 0);
 		pend_refresh(p);
 		groups_refresh(p);
 		if (!strm_op_lock(t, p, GetActiveSnapshot()))
 			break;
-		length = strm_live(p);
 		if (spec->by_len)
-			left = Min(left, length > spec->maxlen ? length - spec->maxlen : 0);
+		{
+			/* counted once; then it changes by what others have merged, and by what we delete */
+			length = first ? (int64) strm_live(p) : length + (int64) (p->ss->stream.length - merged);
+			merged = p->ss->stream.length;
+			first = false;
+			left = Min(left, length > 0 && (uint64) length > spec->maxlen ? length - spec->maxlen : 0);
+		}
+		needed = needed_from(t);
+		if (sid_cmp(bound, needed) > 0)
+			bound = needed;
 		if (strm_horizon(p->ss, p->part, &horizon) && sid_cmp(bound, horizon) > 0)
 			bound = horizon;
 		rm.n = find_acked(t, p, &from, bound, left, ids, &more);
@@ -500,6 +527,7 @@ trim_acked(Target *t, const TrimSpec *spec)
 		strm_unlock(p->ss);
 		delete_all(t, &rm);
 		n += rm.deleted;
+		length -= rm.deleted;
 		left -= Min(left, rm.deleted);
 		CHECK_FOR_INTERRUPTS();
 	}
