@@ -44,3 +44,8 @@ SELECT xunlisten(repeat('z', 513));
 SELECT channel(repeat('z', 513));
 \set VERBOSITY default
 SELECT xdrop('s');
+-- A session's names are limited: they take shared memory, and need no privilege.
+SELECT count(xlisten('name ' || n)) FROM generate_series(1, 1000) n;
+SELECT xlisten('name 1'), xlisten('name 1001');
+SELECT xunlisten('name 7'), xlisten('name 1001');
+DISCARD ALL;

@@ -15,7 +15,7 @@
 /*
  * xlisten(key): from now on, until xunlisten or the end of the session, new
  * entries are signalled on the stream's channel.  As with reads that wait,
- * the stream need not be there.  42501.
+ * the stream need not be there.  42501, 54000 for more than 1000 names.
  */
 PG_FUNCTION_INFO_V1(stream_xlisten);
 Datum

@@ -415,6 +415,15 @@ strm_listen(const char *name, uint32 len)
 	session_prepare();
 	own_key(&key, name, len);
 	(void) hash_search(own, &key, HASH_ENTER, &known);
+	if (!known && hash_get_num_entries(own) > LISTEN_NAMES_MAX)
+	{
+		(void) hash_search(own, &key, HASH_REMOVE, NULL);
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("session listens to too many streams"),
+				 errdetail("The names, which are in stream.memory, can be %d.", LISTEN_NAMES_MAX),
+				 errhint("Use xunlisten for what is not needed any more, or another session.")));
+	}
 
 	LWLockAcquire(strm_listen_lock(), LW_EXCLUSIVE);
 	if (!known)
