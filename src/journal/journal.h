@@ -35,6 +35,9 @@ extern Oid	strm_journal_oid(void);
 extern Oid	strm_privilege_oid(void);
 extern Oid	strm_default_privilege_oid(void);
 extern Relation strm_table_open(Oid oid, LOCKMODE mode);	/* 55000 if it was dropped meanwhile */
+
+/* Is there a row, other than this transaction's own if by_others? */
+extern bool strm_table_filled(Oid oid, bool by_others);
 extern void strm_tables_init(void); /* from _PG_init: invalidation callback */
 
 extern void strm_catalog_insert(int64 id, const char *name, uint32 len, Oid owner,

@@ -26,7 +26,6 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -562,12 +561,7 @@ load(Db *db)
 	MemoryContextDelete(context);
 }
 
-/*
- * The loader holds a lock of the server's on the catalog as an object, so that
- * waiting for him can be cancelled and is known to the deadlock detector, and
- * an error lets the next one in.  Who fills the tables, which the guard allows
- * before the first use, holds it too, shared: a load would see half of it.
- */
+/* A load sees the rows of its own transaction, which may never commit. */
 static void
 refuse_own_rows(Db *db)
 {
@@ -619,6 +613,12 @@ load_or_nothing(Db *db)
 	PG_END_TRY();
 }
 
+/*
+ * The loader holds a lock of the server's on the catalog as an object, so that
+ * waiting for him can be cancelled and is known to the deadlock detector, and
+ * an error lets the next one in.  Who fills the tables, which the guard allows
+ * before the first use, holds it too, shared: a load would see half of it.
+ */
 void
 journal_load(Db *db)
 {
@@ -639,26 +639,10 @@ journal_hold_load(Db *db)
 	LockDatabaseObject(RelationRelationId, db->catalog, 0, ShareLock);
 }
 
-static bool
-has_foreign_row(Oid table)
-{
-	Relation	rel = strm_table_open(table, AccessShareLock);
-	TableScanDesc scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
-	HeapTuple	tuple;
-
-	do
-		tuple = heap_getnext(scan, ForwardScanDirection);
-	while (tuple != NULL &&
-		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)));
-	table_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return tuple != NULL;
-}
-
 void
 journal_check_empty(Db *db)
 {
-	bool		filled = has_foreign_row(strm_journal_oid()) || has_foreign_row(strm_catalog_oid());
+	bool		filled = strm_table_filled(strm_journal_oid(), true) || strm_table_filled(strm_catalog_oid(), true);
 
 	if (!filled)
 		return;

@@ -154,19 +154,26 @@ strm_table_open(Oid oid, LOCKMODE mode)
 }
 
 bool
-journal_in_use(void)
+strm_table_filled(Oid oid, bool by_others)
 {
-	Relation	rel;
-	TableScanDesc scan;
-	bool		found;
+	Relation	rel = strm_table_open(oid, AccessShareLock);
+	TableScanDesc scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
+	HeapTuple	tuple;
 
-	look_up();
-	rel = strm_table_open(tables.in_use, AccessShareLock);
-	scan = table_beginscan(rel, SnapshotSelf, 0, NULL);
-	found = heap_getnext(scan, ForwardScanDirection) != NULL;
+	do
+		tuple = heap_getnext(scan, ForwardScanDirection);
+	while (tuple != NULL && by_others &&
+		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)));
 	table_endscan(scan);
 	table_close(rel, AccessShareLock);
-	return found;
+	return tuple != NULL;
+}
+
+bool
+journal_in_use(void)
+{
+	look_up();
+	return strm_table_filled(tables.in_use, false);
 }
 
 void

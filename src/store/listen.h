@@ -23,8 +23,8 @@ extern void strm_channel(const char *name, uint32 len, char *channel);
 #define LISTEN_NAMES_MAX	1000	/* of a session: names need no privilege, and take shared memory */
 
 /* Have the session's database signal new entries of the stream of that name,
- * be it there or not; a second time does nothing.  54000 for too many, 53200.  A warning where no
- * worker can be had. */
+ * be it there or not; a second time does nothing.  54000 for too many, 53200.
+ * A warning where no worker can be had. */
 extern void strm_listen(const char *name, uint32 len);
 
 /* No more, as far as this session goes; cannot fail. */

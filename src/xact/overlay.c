@@ -4,10 +4,9 @@
  *	  operations have made of it laid over.
  *
  * The overlay is derived from the list of operations, from where it was left.
- * It holds the records and consumers
- * that own operations have touched, and what they have changed of the group
- * itself; all else shows through from the merged group, under the stream's
- * lock.
+ * It holds the records and consumers that own operations have touched, and what
+ * they have changed of the group itself; all else shows through from the merged
+ * group, under the stream's lock.
  *
  * What an operation of a subtransaction changes here is noted, so that a
  * rollback to a savepoint costs what it takes back, and not what the

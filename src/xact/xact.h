@@ -418,7 +418,8 @@ extern bool strm_add(Target *t, const StreamPos *pos, const uint8 *fields, const
 					 bool make, StreamId *id, bool *repeated);
 
 /* Lock the stream for an operation, its Part registered: waits for who has it
- * to himself, or before it has a part for who wants to.  snap as in strm_look.  False: it is gone, find it again. */
+ * to himself, or before it has a part for who wants to.  snap as in strm_look.
+ * False: it is gone, find it again. */
 extern bool strm_op_lock(Target *t, Pend *p, Snapshot snap);
 
 /* XTRIM, resolved now; `wait`: for others who trim here, so that the count is
